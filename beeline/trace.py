@@ -1,0 +1,168 @@
+"""The trace of one model search: one line per expansion, rich enough to recompute every tally
+and to replay the search without the model.
+
+A line holds indices into the frontier (in the order found), never the texts of all options: the
+search is deterministic, so a replay that expands ``chosen`` at each step meets the same
+frontiers. ``order`` is the last order shown: ``order[k]`` is the frontier index of the option
+shown at place k.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from heapq import nlargest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from beeline.errors import StorageError
+from beeline.question import Answer
+
+if TYPE_CHECKING:
+    from beeline.search import Frontier
+    from beeline.space import Space
+    from beeline.tally import Tally
+
+__all__ = ["StepTrace", "Trace", "read_trace"]
+
+TOP = 5
+
+
+class StepTrace:
+    """The replies to one step's question, its second asking included."""
+
+    __slots__ = ("choice", "input_tokens", "invalid", "latency_ms", "refusals", "requests", "retries")
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.input_tokens: list[int | None] = []
+        self.latency_ms: list[float] = []
+        self.refusals = 0
+        self.invalid: list[str] = []
+        self.retries = 0
+        self.choice: str | None = None
+
+    def reply(self, answer: Answer, problem: str | None) -> None:
+        """Note one reply and why it was unusable (None when it was usable)."""
+        self.requests += 1
+        self.input_tokens.append(answer.input_tokens)
+        self.latency_ms.append(round(answer.seconds * 1000.0, 3))
+        self.retries += answer.retries
+        self.choice = answer.choice
+        if answer.refused:
+            self.refusals += 1
+        elif problem is not None:
+            self.invalid.append(problem)
+
+
+class Trace:
+    """Lines of JSON, one per expansion, kept in memory until the trial ends."""
+
+    __slots__ = ("lines",)
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def forced(self, space: Space, tally: Tally, state: int) -> None:
+        """A step that took the only state there was."""
+        judged = tally.judge(state)
+        self._append(
+            {
+                "step": len(self.lines) + 1,
+                "frontier": 1,
+                "forced": True,
+                "chosen": 0,
+                "state": space.text(state),
+                "distance": judged.distance,
+                "best_distance": judged.best,
+            }
+        )
+
+    def step(
+        self,
+        space: Space,
+        tally: Tally,
+        frontier: Frontier,
+        index: int,
+        order: list[int],
+        weights: list[float],
+        replies: StepTrace,
+        fallback: bool,
+    ) -> None:
+        """A step that asked the model; call before the state leaves the frontier.
+
+        ``weights`` are in the order shown. ``rank`` is the place, counted from 1, of the
+        likeliest state with the least distance among all options by falling probability,
+        equal ones sharing the better place; None when no frontier state reaches a goal.
+        """
+        states = frontier.states
+        judged = tally.judge(states[index])
+        to_goal = space.to_goal
+        rank = None
+        if judged.best is not None:
+            best = judged.best
+            best_weight = max(w for i, w in zip(order, weights, strict=True) if to_goal[states[i]] == best)
+            rank = 1 + sum(w > best_weight for w in weights)
+        top = nlargest(TOP, zip(weights, order, strict=True), key=_falling)
+        line: dict[str, Any] = {
+            "step": len(self.lines) + 1,
+            "frontier": len(states),
+            "forced": False,
+            "chosen": index,
+            "state": space.text(states[index]),
+            "distance": judged.distance,
+            "best_distance": judged.best,
+            "regret": None
+            if judged.distance is None or judged.best is None
+            else judged.distance - judged.best,
+            "contested": judged.contested,
+            "on_path": judged.on_path,
+            "rank_of_best": rank,
+            "probability": weights[order.index(index)],
+            "top": [[i, w, tally.judge(states[i]).distance] for w, i in top],
+            "order": order,
+            "requests": replies.requests,
+            "input_tokens": replies.input_tokens,
+            "latency_ms": replies.latency_ms,
+            "refusals": replies.refusals,
+            "invalid": replies.invalid,
+            "fallback": fallback,
+            "retries": replies.retries,
+            "choice": replies.choice,
+        }
+        self._append(line)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        self.lines.append(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
+
+    def write(self, path: Path, header: dict[str, Any]) -> None:
+        """Write header and lines compressed, under a temporary name first; raises StorageError.
+
+        The compressed bytes carry no time of day, so equal traces are equal files.
+        """
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")) + "\n"
+        body = (text + "".join(line + "\n" for line in self.lines)).encode()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(gzip.compress(body, compresslevel=3, mtime=0))
+            os.replace(temporary, path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise StorageError(f"cannot write the trace {path}: {error.strerror or error}") from error
+
+
+def _falling(pair: tuple[float, int]) -> tuple[float, int]:
+    return pair[0], -pair[1]
+
+
+
+def read_trace(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The header and the step lines of a trace; raises StorageError naming the file."""
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            header, *steps = (json.loads(line) for line in file)
+    except (OSError, EOFError, ValueError) as error:
+        raise StorageError(f"cannot read the trace {path}: {error}") from error
+    return header, steps
