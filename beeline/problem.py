@@ -15,9 +15,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from beeline.draws import Draws
+from beeline.errors import SettingError, nearest
 
 if TYPE_CHECKING:
     from beeline.space import Space
@@ -56,8 +58,8 @@ class Problem(ABC, Generic[S]):
 class Domain(ABC):
     """A family of seeded trials.
 
-    ``parameters`` are those of the version's table for this domain, already known to be a
-    mapping; a subclass checks them and raises SettingError naming the one that is wrong.
+    Made from a heuristic's name and the parameters of a version's table for this domain; raises
+    SettingError naming whatever is unknown, missing or out of range.
     """
 
     suite: ClassVar[str] = "navigation"
@@ -69,9 +71,18 @@ class Domain(ABC):
     heuristics: ClassVar[tuple[str, ...]]
     """Names of the heuristics it knows, the classic one first."""
 
+    Parameters: ClassVar[type]
+    """A frozen dataclass: the parameters that a version's table must give, ints, floats, strings
+    or bools, without defaults (a version states everything). ``__post_init__`` may raise
+    ValueError naming a parameter that is out of range."""
+
     def __init__(self, heuristic: str, parameters: Mapping[str, Any]) -> None:
+        if heuristic not in self.heuristics:
+            raise SettingError(
+                f"domain {self.name} knows no heuristic {heuristic!r}: {nearest(heuristic, self.heuristics)}"
+            )
         self.heuristic = heuristic
-        self.parameters = dict(parameters)
+        self.parameters = read_parameters(self.name, self.Parameters, parameters)
 
     @abstractmethod
     def draw(self, trial: int, draws: Draws) -> Any:
@@ -90,3 +101,26 @@ class Domain(ABC):
     def problem(self, trial: int) -> Problem[Any]:
         """Draw and build in one go."""
         return self.build(trial, self.draw(trial, Draws(self.name, trial)))
+
+
+def read_parameters(domain: str, kind: type, given: Mapping[str, Any]) -> Any:
+    """Make ``kind`` (a dataclass of plain values) of ``given``; nothing may be missing or extra.
+
+    Raises SettingError naming domain, parameter, value and what is allowed.
+    """
+    known = {field.name: field.type for field in fields(kind)}
+    for name in given:
+        if name not in known:
+            raise SettingError(f"domain {domain} has no parameter {name!r}: {nearest(str(name), known)}")
+    for name, wanted in known.items():
+        if name not in given:
+            raise SettingError(f"domain {domain} needs the parameter {name!r}; the version's table lacks it")
+        value, wanted = given[name], str(getattr(wanted, "__name__", wanted))
+        if type(value).__name__ != wanted and not (wanted == "float" and type(value) is int):
+            raise SettingError(
+                f"domain {domain}: parameter {name} must be {wanted}, not {type(value).__name__} {value!r}"
+            )
+    try:
+        return kind(**given)
+    except ValueError as error:
+        raise SettingError(f"domain {domain}: {error}") from error
