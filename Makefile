@@ -1,0 +1,89 @@
+## beeline: how well do AI decision models plan?
+##
+##   make run       score the model sparrow on two domains, 20 trials each:
+##                    python -m beeline -m domain=countdown,keys_doors trials=20
+##   make ui        browse and compare runs in MLflow, on this machine only:
+##                    python -m tracking.ui
+##   make report    tables from the records alone: python -m tracking.report
+##   make download  data of word_ladder, wikispeedia: python -m domains.download
+##
+##   make test      all tests            ARGS="-k rush_hour" picks some
+##   make lint      ruff (rules and layout) and mypy
+##   make bench     measure speed, print JSON
+##   make setup     only make .venv and install what requirements/ locks
+##   make lock      resolve requirements/ anew      make clean   drop .venv, caches
+##
+## Every target sets up what it needs. ARGS="..." is added to the command:
+##   make run ARGS="model=first_option tracking=none"
+##   make report ARGS="--help"
+##   make setup PYTHON=python3.12       another Python (3.11 to 3.13) for a new .venv
+##
+## Without make: . .venv/bin/activate, then python -m beeline --help
+
+VENV ?= .venv
+ARGS ?=
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+# Only for `make lock`; the version is stated so that two people get the same file.
+UV_VERSION ?= 0.13.9
+
+# Nothing of ours reports home, and MLflow starts no job workers (1.3 GiB) that we do not use.
+export MLFLOW_DISABLE_TELEMETRY := true
+export MLFLOW_SERVER_ENABLE_JOB_EXECUTION := false
+export RAY_USAGE_STATS_ENABLED := 0
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint style types bench ui report download lock clean
+
+help:
+	@sed -n 's/^## \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+
+setup: $(STAMP)
+	@echo "ready: $(VENV) ($$($(PY) -V))"
+
+$(STAMP): pyproject.toml requirements/build.txt requirements/dev.txt scripts/setup.sh
+	@VENV="$(VENV)" PYTHON="$(PYTHON)" sh scripts/setup.sh
+	@touch $@
+
+run: $(STAMP)
+	$(PY) -m beeline -m domain=countdown,keys_doors trials=20 $(ARGS)
+
+test: $(STAMP)
+	$(PY) -m pytest $(ARGS)
+
+lint: style types
+
+style: $(STAMP)
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+
+types: $(STAMP)
+	$(PY) -m mypy
+
+bench: $(STAMP)
+	$(PY) -m benchmarks $(ARGS)
+
+ui: $(STAMP)
+	$(PY) -m tracking.ui $(ARGS)
+
+report: $(STAMP)
+	$(PY) -m tracking.report $(ARGS)
+
+download: $(STAMP)
+	$(PY) -m domains.download $(ARGS)
+
+# Versions and hashes only: no index, host or path, so any mirror will do. Kept pins stay;
+# ARGS="--upgrade" moves them all, ARGS="--upgrade-package ray" one.
+UV_COMPILE = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+	--generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(ARGS)
+
+lock: $(STAMP)
+	$(PY) -m pip install --quiet uv==$(UV_VERSION)
+	$(UV_COMPILE) --no-annotate requirements/build.in -o requirements/build.txt
+	$(UV_COMPILE) pyproject.toml -o requirements/lock.txt
+	$(UV_COMPILE) --no-annotate pyproject.toml --extra dev \
+		-c requirements/lock.txt -c requirements/build.txt -o requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
