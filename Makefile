@@ -11,7 +11,7 @@
 ##   make lint      ruff (rules and layout) and mypy
 ##   make bench     measure speed, print JSON
 ##   make setup     only make .venv and install what requirements/ locks
-##   make lock      resolve requirements/ anew      make clean   drop .venv, caches
+##   make lock      resolve requirements/ anew    make clean   drop .venv, caches
 ##
 ## Every target sets up what it needs. ARGS="..." is added to the command:
 ##   make run ARGS="model=first_option tracking=none"
