@@ -16,7 +16,7 @@
 ## Every target sets up what it needs. ARGS="..." is added to the command:
 ##   make run ARGS="model=first_option tracking=none"
 ##   make report ARGS="--help"
-##   make setup PYTHON=python3.12       another Python (3.11 to 3.13) for a new .venv
+##   make setup PYTHON=python3.12      the Python (3.11 to 3.13) of a new .venv
 ##
 ## Without make: . .venv/bin/activate, then python -m beeline --help
 
@@ -74,7 +74,7 @@ download: $(STAMP)
 
 # Versions and hashes only: no index, host or path, so any mirror will do. Kept pins stay;
 # ARGS="--upgrade" moves them all, ARGS="--upgrade-package ray" one.
-UV_COMPILE = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+UV_COMPILE = $(PY) -m uv pip compile --quiet --system-certs --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(ARGS)
 
 lock: $(STAMP)
