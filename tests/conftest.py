@@ -12,17 +12,17 @@ from tests.shared import ROOT
 
 @pytest.fixture(scope="session", autouse=True)
 def hermetic_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep tests off the user's cache and, where shared data lies ready, off the network.
+    """Keep tests off the user's cache and off the network.
 
     ``BEELINE_DATA`` always names a fresh folder, so nothing depends on HOME or on what an
-    earlier run left there; ``BEELINE_DATA_MIRROR`` is set only where it is not. Programs that
-    a test starts inherit both.
+    earlier run left there. ``BEELINE_DATA_MIRROR`` is set where it is not, even to a folder that
+    is missing: a test that forgot to ask for shared data then fails with a sentence instead of
+    downloading. Programs that a test starts inherit both.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BEELINE_DATA", str(tmp_path_factory.mktemp("beeline-data")))
         # Not shared_folder(): it would skip whatever test happens to come first.
         shared = os.environ.get("BEELINE_SHARED", str(ROOT.parent / "shared"))
-        mirror = os.path.join(shared, "data")
-        if "BEELINE_DATA_MIRROR" not in os.environ and os.path.isdir(mirror):
-            patch.setenv("BEELINE_DATA_MIRROR", mirror)
+        if not os.environ.get("BEELINE_DATA_MIRROR"):
+            patch.setenv("BEELINE_DATA_MIRROR", os.path.join(shared, "data"))
         yield
