@@ -61,7 +61,8 @@ types: $(STAMP)
 	$(PY) -m mypy
 
 bench: $(STAMP)
-	$(PY) -m benchmarks $(ARGS)
+	@for script in benchmarks/[a-z]*.py; do \
+		echo "$(PY) $$script $(ARGS)" && PYTHONPATH=. $(PY) "$$script" $(ARGS) || exit 1; done
 
 ui: $(STAMP)
 	$(PY) -m tracking.ui $(ARGS)
