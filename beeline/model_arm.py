@@ -147,7 +147,7 @@ def option_weights(answer: Answer, shown: tuple[str, ...]) -> tuple[list[float],
         return [0.0] * len(shown), "refused"
     if isinstance(probabilities, Mapping):
         if not probabilities:
-            return [0.0] * len(shown), "an empty map"
+            return [0.0] * len(shown), answer.problem or "an empty map"
         get = probabilities.get
         values: Any = [get(option, 0.0) for option in shown]
     else:

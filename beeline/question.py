@@ -57,3 +57,5 @@ class Answer:
     """Failed tries before the one that was answered."""
     choice: str | None = None
     """The option the reply itself names as its pick, if it names one; kept, never trusted."""
+    problem: str | None = None
+    """Why the reply holds no probabilities, when it holds none (an HTML page, no answer...)."""
