@@ -104,11 +104,14 @@ def make_model(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> Model:
         )
     if name in RESERVED_NAMES:
         raise SettingError(
-            f"model.name={name} is taken by the benchmark itself ({', '.join(RESERVED_NAMES)}); choose another"
+            f"model.name={name} means something else in results; choose another "
+            f"(not {', '.join(RESERVED_NAMES)})"
         )
     if not isinstance(target, str):
         raise SettingError(f"model.target={target!r} does not name a class: write package.module:Class")
     made = resolve(target, plugins)
     if not (isinstance(made, type) and issubclass(made, Model)):
-        raise SettingError(f"model.target={target} is not a beeline.model.Model: a model's class must derive from it")
+        raise SettingError(
+            f"model.target={target} is not a model: its class must derive from beeline.model.Model"
+        )
     return made.from_settings(name, settings, tuple(plugins))

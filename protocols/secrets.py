@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from beeline.errors import SettingError
 
-__all__ = ["Secret", "masked", "read_key"]
+__all__ = ["Secret", "masked", "masked_bytes", "read_key"]
 
 
 class Secret:
@@ -41,6 +41,13 @@ def masked(text: str, secrets: Iterable[Secret]) -> str:
     for secret in secrets:
         text = text.replace(secret.reveal(), "***")
     return text
+
+
+def masked_bytes(body: bytes, secrets: Iterable[Secret]) -> bytes:
+    """The same for bytes."""
+    for secret in secrets:
+        body = body.replace(secret.reveal().encode(), b"***")
+    return body
 
 
 def read_key(variable: str, environment: Mapping[str, str] | None = None) -> Secret:

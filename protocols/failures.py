@@ -1,0 +1,144 @@
+"""What a failed reply means: whether to try again, when, and how to say why.
+
+Retried: 408, 429 and every 5xx (524 and 529 included). Never retried: everything else, and a 429
+that says the credit or the daily allocation is used up. A host's hint wins over our own wait:
+``retry-after-ms`` first, then ``Retry-After`` as seconds or as an HTTP date; no hint is normal.
+
+Error bodies come in four shapes (``detail`` as object or list, ``error``, ``errors``), as HTML
+or empty; each becomes one short clean sentence.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any
+
+__all__ = ["Verdict", "clean", "explain", "hinted_wait", "judge"]
+
+#: Parts of a 429 body that mean: waiting will not help (OpenAI's code, Cloudflare's sentence).
+_CREDIT = re.compile(rb"insufficient_quota|free allocation", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+#: Enough for any sentence; the rest of a long body is not looked at.
+_LOOKED_AT = 20_000
+_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to do about a status that is not 2xx."""
+
+    retry: bool
+    wait: float | None
+    """Seconds the host asks us to wait; None when it does not say."""
+    reason: str
+    """Status and the body's own words, on one line."""
+
+
+def judge(status: int, headers: Mapping[str, str], body: bytes, now: float) -> Verdict:
+    """Judge a reply. ``headers`` is looked up by lower-case name; ``now`` is Unix time."""
+    credit = status == 429 and _CREDIT.search(body[:_LOOKED_AT]) is not None
+    retry = (status in (408, 429) or 500 <= status <= 599) and not credit
+    said = explain(body, headers.get("content-type", ""))
+    return Verdict(retry, hinted_wait(headers, now) if retry else None, f"{_status(status)}: {said}")
+
+
+def _status(status: int) -> str:
+    extra = {524: "Timeout at the gateway", 529: "Overloaded"}
+    try:
+        phrase = extra.get(status) or HTTPStatus(status).phrase
+    except ValueError:
+        return str(status)
+    return f"{status} {phrase}"
+
+
+def hinted_wait(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds to wait by the reply's headers, 0 or more; None without a readable hint."""
+    wait = _seconds(headers.get("retry-after-ms"))
+    if wait is not None:
+        return wait / 1000.0
+    hint = headers.get("retry-after")
+    wait = _seconds(hint)
+    if wait is not None or hint is None:
+        return wait
+    try:
+        return max(parsedate_to_datetime(hint).timestamp() - now, 0.0)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _seconds(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def explain(body: bytes, content_type: str = "") -> str:
+    """The reason an error body gives, in one line of at most 300 characters."""
+    if not body.strip():
+        return "an empty body"
+    text = body[:_LOOKED_AT].decode("utf-8", "replace")
+    try:
+        said = _from_json(json.loads(body[:_LOOKED_AT]))
+    except (ValueError, RecursionError):
+        said = None
+    if said:
+        return clean(said)
+    if "html" in content_type.lower() or text.lstrip()[:100].lower().startswith(("<!doctype html", "<html")):
+        title = _TITLE.search(text)
+        named = clean(html.unescape(title.group(1))) if title else ""
+        return f"an HTML page titled {named!r}" if named else "an HTML page"
+    return clean(text)
+
+
+def _from_json(body: Any) -> str | None:
+    """The message in a parsed error body; None when it has none of the known shapes."""
+    if not isinstance(body, dict):
+        return None
+    for key in ("detail", "error"):
+        value = body.get(key)
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, dict):
+            return _from_object(value)
+    for key in ("detail", "errors"):
+        value = body.get(key)
+        if isinstance(value, list) and value:
+            return "; ".join(_from_item(item) for item in value[:5])
+    # Vercel's TypeSafe route puts the object's keys at the top.
+    return _from_object(body) if "message" in body or "error_type" in body else None
+
+
+def _from_object(value: Mapping[str, Any]) -> str:
+    parts = [value.get(key) for key in ("message", "error_type", "type", "code")]
+    message, kind, second_kind, code = (p if isinstance(p, str | int) and p != "" else None for p in parts)
+    label = code if code is not None else kind or second_kind
+    if message is None:
+        return str(kind or second_kind or code or json.dumps(value))
+    return str(message) if label is None else f"{message} ({label})"
+
+
+def _from_item(item: Any) -> str:
+    """One entry of a list: FastAPI's ``loc`` and ``msg``, or Cloudflare's ``code`` and ``message``."""
+    if not isinstance(item, dict):
+        return str(item)
+    if "msg" in item:
+        place = item.get("loc")
+        where = ".".join(str(part) for part in place) if isinstance(place, list) else ""
+        return f"{where}: {item['msg']}" if where else str(item["msg"])
+    return _from_object(item)
+
+
+def clean(text: str, limit: int = _SHOWN) -> str:
+    """``text`` on one line, without control characters or lone surrogates, cut at ``limit``."""
+    text = text[: 4 * limit].encode("utf-8", "replace").decode("utf-8")
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
