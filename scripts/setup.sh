@@ -58,7 +58,7 @@ install() {
         fail "installing failed (the reason is above); the same command goes on where it stopped"
 }
 
-echo "setup: installing $(grep -c '^[a-z].*==' requirements/dev.txt) locked packages into $venv (about 1.1 GB, one to three minutes)"
+echo "setup: installing $(grep -c '^[a-z].*==' requirements/dev.txt) locked packages into $venv (about 1.2 GB, one to three minutes)"
 start=$(date +%s)
 # One package is a source archive (Hydra's parser). What builds it is locked too: with isolation,
 # pip would fetch the newest build tools unchecked.
