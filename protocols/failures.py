@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
@@ -68,7 +69,10 @@ def hinted_wait(headers: Mapping[str, str], now: float) -> float | None:
     if wait is not None or hint is None:
         return wait
     try:
-        return max(parsedate_to_datetime(hint).timestamp() - now, 0.0)
+        date = parsedate_to_datetime(hint)
+        # A date without a zone would be read in ours; HTTP dates are always UTC.
+        date = date if date.tzinfo else date.replace(tzinfo=UTC)
+        return max(date.timestamp() - now, 0.0)
     except (ValueError, OverflowError):
         return None
 

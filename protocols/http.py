@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from beeline.errors import HostError
-from protocols.failures import clean, judge
+from protocols.failures import clean, explain, judge
 from protocols.secrets import Secret, masked, masked_bytes
 from protocols.transport import AiohttpTransport, Transport, TransportFault
 
@@ -130,6 +130,10 @@ class Http:
     def tidy(self, text: str, limit: int = 300) -> str:
         """Text from a reply, fit for a message or a record: one line, bounded, keys masked."""
         return clean(masked(text, self._secrets), limit)
+
+    def explain(self, reply: Reply) -> str:
+        """What the body of a reply without an answer says."""
+        return self.tidy(explain(masked_bytes(reply.body, self._secrets), reply.content_type))
 
     async def _try(self, body: bytes, seconds: float) -> Reply | _Failure:
         sent = self._clock()

@@ -10,8 +10,9 @@ silent pick; a reply from another model ends the run.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from json.encoder import encode_basestring, encode_basestring_ascii
@@ -21,7 +22,6 @@ from urllib.parse import urlsplit
 from beeline.errors import HostError, ModelError, SettingError
 from beeline.model import Model
 from beeline.question import Answer, Question
-from protocols.failures import explain
 from protocols.http import Http, HttpLimits, Reply
 from protocols.secrets import read_key
 from protocols.settings import read_settings, setting
@@ -30,6 +30,9 @@ from protocols.transport import Transport
 __all__ = ["EscapedOptions", "SystemOne", "SystemOneSettings"]
 
 QUESTION_ID = "choose"
+
+#: Integers as floats: one of 4,000 digits becomes infinite instead of costly or an error.
+_DECODER = json.JSONDecoder(parse_int=float)
 
 _TYPE_THIS = (
     "Say where a server that speaks the Jev protocol listens and which model to ask it for: "
@@ -94,7 +97,14 @@ class SystemOne(Model):
 
     placement = "loop"
 
-    def __init__(self, name: str, settings: SystemOneSettings, transport: Transport | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: SystemOneSettings,
+        *,
+        transport: Transport | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self.name = name
         self.model_id = settings.id
         self.max_options = settings.max_options
@@ -102,7 +112,7 @@ class SystemOne(Model):
         self.settings = settings
         self.url = _url(settings.base_url, settings.path)
         self._accepted = frozenset((settings.id, *settings.served_names))
-        self._transport = transport
+        self._transport, self._sleep = transport, sleep
         self._http: Http | None = None
         self._options = EscapedOptions()
         self._heads: dict[tuple[str, str, str, str], bytes] = {}
@@ -140,6 +150,7 @@ class SystemOne(Model):
             secrets=secrets,
             advice=_advice(settings),
             transport=self._transport,
+            sleep=self._sleep,
         )
         await self._http.open()
 
@@ -204,16 +215,14 @@ class SystemOne(Model):
         if reply.cut:
             return Answer(problem="a body above 8 MiB")
         try:
-            # Integers as floats: a number of 4,000 digits becomes infinite instead of costly.
-            body = json.loads(reply.body, parse_int=float)
+            body = _DECODER.decode(reply.body.decode().removeprefix("\ufeff"))
         except (ValueError, RecursionError):
-            return Answer(problem=http.tidy(f"not JSON but {explain(reply.body, reply.content_type)}"))
+            return Answer(problem=f"not JSON but {http.explain(reply)}")
         if not isinstance(body, dict):
             return Answer(problem="a reply that is not a JSON object")
         if "result" in body and "success" in body:
             if body["success"] is not True:
-                said = explain(reply.body, reply.content_type)
-                raise HostError(http.tidy(f"{self.url}: the host says that the request failed: {said}", 500))
+                raise HostError(f"{self.url}: the host says that the request failed: {http.explain(reply)}")
             body = body["result"] if isinstance(body["result"], dict) else {}
         served = body.get("model")
         if not isinstance(served, str):
@@ -226,8 +235,8 @@ class SystemOne(Model):
         given = answers.get(QUESTION_ID) if isinstance(answers, dict) else None
         if not isinstance(given, dict):
             # A 200 that holds an error object has words of its own.
-            said = f": {explain(reply.body)}" if body.keys() & {"error", "errors", "detail"} else ""
-            answer.problem = http.tidy(f"no answer to the question in the reply{said}")
+            said = f": {http.explain(reply)}" if body.keys() & {"error", "errors", "detail"} else ""
+            answer.problem = f"no answer to the question in the reply{said}"
             return answer
         if given.get("type") == "refusal":
             answer.refused = True
