@@ -34,7 +34,9 @@ def test_a_plain_search_finds_the_same_number_of_states(blocks: int) -> None:
 
 def test_eight_blocks_fit_in_400_mib() -> None:
     program = (
-        "import resource; from domains.navigation.blocksworld import Blocksworld; from beeline.draws import Draws\n"
+        "import resource\n"
+        "from beeline.draws import Draws\n"
+        "from domains.navigation.blocksworld import Blocksworld\n"
         "domain = Blocksworld('h_ff', {'blocks': 8})\n"
         "space = domain.space(1, domain.draw(1, Draws('blocksworld', 1)))\n"
         "assert space.states_reachable == len(space.to_goal) == 695_417\n"
@@ -75,7 +77,15 @@ def test_action_order_and_effects() -> None:
     assert lifted == ("(clear b1)", "(clear b3)", "(holding b2)", "(ontable b1)", "(ontable b3)")
     assert other == ("(clear b2)", "(holding b3)", "(on b2 b1)", "(ontable b1)")
     assert problem.successors(lifted) == [
-        ("(clear b1)", "(clear b2)", "(clear b3)", "(handempty)", "(ontable b1)", "(ontable b2)", "(ontable b3)"),
+        (
+            "(clear b1)",
+            "(clear b2)",
+            "(clear b3)",
+            "(handempty)",
+            "(ontable b1)",
+            "(ontable b2)",
+            "(ontable b3)",
+        ),
         problem.start,
         ("(clear b1)", "(clear b2)", "(handempty)", "(on b2 b3)", "(ontable b1)", "(ontable b3)"),
     ]

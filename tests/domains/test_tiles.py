@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -115,6 +118,30 @@ def test_walks_never_step_straight_back_and_never_end_at_the_goal(scramble: int)
         assert distance % 2 == scramble % 2
         if scramble <= 3:  # no cycle is that short
             assert distance == scramble
+
+
+def test_a_walk_that_ends_at_the_goal_is_walked_again() -> None:
+    # Three times round a square of four cells takes 12 slides and undoes itself: about one walk
+    # in a thousand ends at the goal, so some of these trials need a second one.
+    domain = Tiles("manhattan", {"scramble": 12})
+    again = 0
+    for trial in range(1, 3000):
+        draws = CountedDraws("tiles", trial)
+        assert tuple(domain.draw(trial, draws)) != GOAL
+        again += draws.choices > 12
+    assert again > 0
+
+
+class CountedDraws(Draws):
+    __slots__ = ("choices",)
+
+    def __init__(self, *path: str | int) -> None:
+        super().__init__(*path)
+        self.choices = 0
+
+    def choice(self, items: Sequence[Any]) -> Any:
+        self.choices += 1
+        return super().choice(items)
 
 
 def test_kernel_and_plain_search_agree_on_the_last_board() -> None:
