@@ -91,6 +91,8 @@ class PythonModel(Model):
 
     def answer_now(self, question: Question) -> Answer:
         """Call a ``def`` under the time limit; only in the main thread, where alarms arrive."""
+        if threading.current_thread() is not threading.main_thread():
+            raise RuntimeError("a Python model is asked in the main thread of its process")
         started = time.perf_counter()
         try:
             with _alarm(self.settings.timeout_s):
@@ -99,7 +101,10 @@ class PythonModel(Model):
             raise self._too_late() from None
         except Exception as error:
             raise self._raised(error) from error
-        return self._answer(returned, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        if seconds > self.settings.timeout_s:  # it swallowed the alarm, or was in C code
+            raise self._too_late()
+        return self._answer(returned, seconds)
 
     async def answer(self, question: Question) -> Answer:
         """Await an ``async def`` under the time limit."""
@@ -190,17 +195,21 @@ def _article(noun: str) -> str:
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
     """Raise _TimeUp in the body once it has run for ``seconds``; about 5 microseconds."""
-    if threading.current_thread() is not threading.main_thread():
-        raise RuntimeError("a Python model is asked in the main thread of its process")
+    over = False
 
     def time_up(signum: int, frame: object) -> None:
-        raise _TimeUp
+        if not over:
+            raise _TimeUp
 
     before = signal.signal(signal.SIGALRM, time_up)
     # Again every second: a bare "except:" in the function may swallow the first ones.
     signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
-        yield
+        try:
+            yield
+        finally:
+            over = True
     finally:
+        # Reached even when the alarm rings between the end of the body and the line above.
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
