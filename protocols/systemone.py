@@ -217,7 +217,8 @@ class SystemOne(Model):
         try:
             body = _DECODER.decode(reply.body.decode().removeprefix("\ufeff"))
         except (ValueError, RecursionError):
-            return Answer(problem=f"not JSON but {http.explain(reply)}")
+            # Short, so that equal failures of a run are counted as one reason.
+            return Answer(problem=f"not JSON but {http.tidy(http.explain(reply), 60)}")
         if not isinstance(body, dict):
             return Answer(problem="a reply that is not a JSON object")
         if "result" in body and "success" in body:

@@ -74,7 +74,7 @@ def _check_question(name: str, question: Any) -> None:
         if not isinstance(criteria, dict) or not criteria:
             raise RefusedError.schema([*place, "criteria"], "Input should be an object with options")
         if len(criteria) > MAX_OPTIONS:
-            raise RefusedError.usage(400, "api_usage_error", f"A choice takes at most {MAX_OPTIONS} options")
+            raise RefusedError.schema([*place, "criteria"], f"A choice takes at most {MAX_OPTIONS} options")
     if question["type"] == "score" and not (isinstance(criteria, list) and 2 <= len(criteria) <= 10):
         raise RefusedError.schema([*place, "criteria"], "Input should be a list of 2 to 10 levels")
 
