@@ -78,8 +78,6 @@ def test_text_names_room_keys_held_and_doors_open_in_door_order() -> None:
     assert problem.render(at("white", "blue")) == "in white; keys red blue green white; open blue white"
     behind = [("red", START), ("blue", "red")], [("red", "red"), ("blue", "red")]
     nothing = KeysDoorsProblem(*behind, "blue", [])
-        [("red", START), ("blue", "red")], [("red", "red"), ("blue", "red")], "blue", []
-    )
     assert nothing.render(nothing.start) == "in start; keys none; open none"
 
 
