@@ -41,7 +41,7 @@ CONTEXT = (
 )
 NO_CATEGORY = 99
 """Category distance where either article belongs to no category."""
-MAX_TRIES = 10_000
+MAX_TRIES = 2_000
 """Games drawn before a setting is taken to be impossible; the official one needs a handful at most."""
 
 
