@@ -55,7 +55,9 @@ def path_score(shortest_path: int, path_length: int | None) -> float | None:
 def run_offline_arm(arm: str, space: Space, domain: str, trial: int, limits: Limits) -> ArmResult:
     """Run one of OFFLINE_ARMS. Ties go to the state found first."""
     if arm == "oracle":
-        return _drive(space, limits, Draws(domain, trial, "evict", "oracle"), space.to_goal.__getitem__, None, _least)
+        return _drive(
+            space, limits, Draws(domain, trial, "evict", "oracle"), space.to_goal.__getitem__, None, _least
+        )
     tally = Tally(space)
     if arm == "heuristic":
         return _drive(space, limits, Draws(domain, trial, "evict", "classic"), space.heuristic, tally, _least)

@@ -155,10 +155,10 @@ def option_weights(answer: Answer, shown: tuple[str, ...]) -> tuple[list[float],
         if len(values) != len(shown):
             return [0.0] * len(shown), f"{len(values)} probabilities for {len(shown)} options"
     try:
-        # The usual case in one pass of C: plain floats, none negative, sum finite.
-        if min(values) >= 0.0 and 0.0 < sum(values) < math.inf:
+        # The usual case in a few passes of C: plain numbers, none negative, sum finite.
+        if {float, int}.issuperset(map(type, values)) and min(values) >= 0.0 and 0.0 < sum(values) < math.inf:
             return values, None
-    except TypeError:
+    except OverflowError:  # an int beyond every float
         pass
     weights = [_weight(value) for value in values]
     if any(weights):
@@ -171,7 +171,7 @@ def option_weights(answer: Answer, shown: tuple[str, ...]) -> tuple[list[float],
 
 
 def _weight(value: Any) -> float:
-    if isinstance(value, bool):
+    if isinstance(value, bool | str | bytes):
         return 0.0
     try:
         number = float(value)

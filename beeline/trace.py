@@ -157,7 +157,6 @@ def _falling(pair: tuple[float, int]) -> tuple[float, int]:
     return pair[0], -pair[1]
 
 
-
 def read_trace(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The header and the step lines of a trace; raises StorageError naming the file."""
     try:
