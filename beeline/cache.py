@@ -1,0 +1,83 @@
+"""What no model changes, kept on disk: the drawn trial and its offline arms.
+
+One small file a trial below a folder named by the definition's digest and by a digest of the
+code that computes (the domain's folder and our own search), so that neither a changed setting
+nor a changed program ever meets an old result. Each file carries the digest of its content and
+is written under a temporary name; one that is torn or altered is computed again. Any number of
+processes may read and write at once: they write equal content.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from beeline.digest import canonical
+
+__all__ = ["TrialCache", "cache_folder"]
+
+_CORE = ("arms", "draws", "problem", "search", "space", "tally")
+
+
+def cache_folder() -> Path:
+    """``BEELINE_CACHE``, else ``beeline/trials`` in the user's cache folder."""
+    named = os.environ.get("BEELINE_CACHE")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "beeline" / "trials"
+
+
+class TrialCache:
+    """The cached trials of one domain under one definition. ``folder`` None keeps nothing."""
+
+    def __init__(self, folder: Path | None, definition: str, domain: str, module: str) -> None:
+        self.folder = None
+        if folder is not None:
+            self.folder = folder / definition[:16] / f"{domain}-{_code_digest(module)[:16]}"
+
+    def get(self, trial: int) -> dict[str, Any] | None:
+        """The stored result of a trial; None when absent, torn or altered."""
+        if self.folder is None:
+            return None
+        try:
+            digest, _, body = (self.folder / f"{trial}.json").read_text("utf-8").partition("\n")
+        except (OSError, UnicodeDecodeError):
+            return None
+        if sha256(body.encode()).hexdigest() != digest:
+            return None
+        value = json.loads(body)
+        return value if isinstance(value, dict) else None
+
+    def put(self, trial: int, value: dict[str, Any]) -> None:
+        """Store a result. A cache that cannot be written is no error: it is only slower."""
+        if self.folder is None:
+            return
+        body = canonical(value)
+        path = self.folder / f"{trial}.json"
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(f"{sha256(body.encode()).hexdigest()}\n{body}", "utf-8")
+            os.replace(temporary, path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+
+
+@lru_cache
+def _code_digest(module: str) -> str:
+    """Digest of the source of the module's folder and of our search code."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    here = Path(__file__).parent
+    paths = [here / f"{name}.py" for name in _CORE]
+    if file is not None:
+        paths += sorted(Path(file).parent.glob("*.py"))
+    digest = sha256()
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

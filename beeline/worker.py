@@ -1,0 +1,174 @@
+"""What one trial takes, as functions that any process can run.
+
+A :class:`TrialTask` is plain data: a worker process, or the main one, makes the domain and the
+model of it (once a process) and runs the arms. Results are plain data too.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from beeline.arms import run_offline_arms
+from beeline.cache import TrialCache
+from beeline.digest import canonical
+from beeline.draws import Draws
+from beeline.model import Model, make_model
+from beeline.model_arm import ModelArmResult, UsabilityGuard, Wording, model_arm
+from beeline.problem import Domain
+from beeline.question import Answer, Question
+from beeline.resolver import resolve
+from beeline.search import Limits
+from beeline.space import Space
+
+__all__ = ["DomainPlan", "TrialTask", "begin_model_arm", "open_space", "run_offline", "run_with_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class DomainPlan:
+    """A domain as a version makes it; hashable so that a process makes it once."""
+
+    name: str
+    target: str
+    heuristic: str
+    parameters: str
+    """Canonical JSON."""
+    definition: str
+    """Digest of the whole definition."""
+    limits: Limits
+    wording: Wording
+    plugins: tuple[str, ...]
+    cache: str | None
+    """Cache folder; None for none."""
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any], **fields: Any) -> DomainPlan:
+        """Make a plan with parameters given as a mapping."""
+        return cls(parameters=canonical(dict(parameters)), **fields)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialTask:
+    """One trial of one condition. ``model`` is the canonical JSON of a model's config."""
+
+    plan: DomainPlan
+    trial: int
+    model: str | None = None
+    keep_trace: bool = False
+
+
+@lru_cache(maxsize=32)
+def domain_of(plan: DomainPlan) -> Domain:
+    """The domain of a plan, made once a process."""
+    import json
+
+    made: Domain = resolve(plan.target, plan.plugins)(plan.heuristic, json.loads(plan.parameters))
+    return made
+
+
+@lru_cache(maxsize=32)
+def _cache_of(plan: DomainPlan) -> TrialCache:
+    domain = domain_of(plan)
+    folder = None if plan.cache is None else Path(plan.cache)
+    return TrialCache(folder, plan.definition, plan.name, type(domain).__module__)
+
+
+def cached_offline(plan: DomainPlan, trial: int) -> dict[str, Any] | None:
+    """The cached offline part of a trial, if there is one; reads one small file."""
+    return _cache_of(plan).get(trial)
+
+
+def run_offline(task: TrialTask) -> dict[str, Any]:
+    """Draw, measure and run the offline arms: ``instance``, ``shortest_path``,
+    ``states_reachable``, ``states_reaching_goal`` and ``arms``."""
+    return _offline(task.plan, task.trial)[0]
+
+
+def _offline(plan: DomainPlan, trial: int) -> tuple[dict[str, Any], Space | None]:
+    found = cached_offline(plan, trial)
+    if found is not None:
+        return found, None
+    domain = domain_of(plan)
+    instance = domain.draw(trial, Draws(plan.name, trial))
+    space = domain.space(trial, instance)
+    result = {
+        "instance": instance,
+        "shortest_path": space.shortest_path,
+        "states_reachable": space.states_reachable,
+        "states_reaching_goal": space.states_reaching_goal,
+        "arms": run_offline_arms(space, plan.name, trial, plan.limits),
+    }
+    _cache_of(plan).put(trial, result)
+    return result, space
+
+
+def open_space(plan: DomainPlan, trial: int, instance: Any) -> Space:
+    """The state space of a drawn instance."""
+    return domain_of(plan).space(trial, instance)
+
+
+def begin_model_arm(
+    plan: DomainPlan, space: Space, trial: int, model: Model, guard: UsabilityGuard, keep_trace: bool
+) -> Generator[Question, Answer, ModelArmResult]:
+    """The model arm of a trial, ready to be driven."""
+    return model_arm(
+        space,
+        plan.name,
+        domain_of(plan).task,
+        trial,
+        model.model_id,
+        plan.limits,
+        plan.wording,
+        guard,
+        keep_trace,
+    )
+
+
+@lru_cache(maxsize=1)
+def _model_of(config: str, plugins: tuple[str, ...]) -> tuple[Model, UsabilityGuard]:
+    import json
+
+    return make_model(json.loads(config), plugins), UsabilityGuard()
+
+
+def run_with_model(task: TrialTask) -> dict[str, Any]:
+    """A whole trial with a model that is asked in this process.
+
+    As :func:`run_offline`, with the model arm among the arms and ``trace`` holding its lines
+    (None when not kept).
+    """
+    assert task.model is not None
+    plan = task.plan
+    result, space = _offline(plan, task.trial)
+    if space is None:
+        space = open_space(plan, task.trial, result["instance"])
+    model, guard = _model_of(task.model, plan.plugins)
+    steps = begin_model_arm(plan, space, task.trial, model, guard, task.keep_trace)
+    try:
+        question = next(steps)
+        while True:
+            question = steps.send(model.answer_now(question))
+    except StopIteration as stop:
+        done: ModelArmResult = stop.value
+    arms = {**result["arms"], "model": done.as_dict(space.shortest_path, plan.limits)}
+    return {**result, "arms": arms, "trace": done.trace.lines if done.trace is not None else None}
+
+
+def timed(function: Any, task: TrialTask) -> tuple[float, float, dict[str, Any]]:
+    """Run a function of a task; its wall-clock start and end (Unix seconds) and result."""
+    started = time.time()
+    result = function(task)
+    return started, time.time(), result
+
+
+def start_worker() -> None:
+    """Prepare a worker process: the main process alone handles Ctrl-C; one BLAS thread."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
