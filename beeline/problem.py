@@ -82,6 +82,7 @@ class Domain(ABC):
                 f"domain {self.name} knows no heuristic {heuristic!r}: {nearest(heuristic, self.heuristics)}"
             )
         self.heuristic = heuristic
+        self.parameters_given = dict(parameters)
         self.parameters = read_parameters(self.name, self.Parameters, parameters)
 
     @abstractmethod

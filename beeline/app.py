@@ -1,0 +1,173 @@
+"""The command ``python -m beeline``: compose with Hydra, run, show, and end with an exit code.
+
+Exit codes: 0 done, 1 stopped with a reason, 2 bad usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from beeline import __version__
+from beeline.errors import BeelineError, SettingError
+from beeline.overrides import check_overrides, config_folder
+
+__all__ = ["main"]
+
+HELP = """\
+beeline: how well do decision models plan?
+
+  python -m beeline [KEY=VALUE ...]        run one benchmark
+  python -m beeline -m [KEY=A,B ...]       sweep over every combination
+
+Examples
+  python -m beeline domain=countdown trials=20
+  python -m beeline domain=rush_hour study=baseline
+  python -m beeline -m domain=tiles,countdown model=sparrow,first_option
+  python -m beeline model=local model.base_url=http://127.0.0.1:8000/v1 model.id=NAME
+
+Settings (defaults first)
+  domain={domain}
+  model={model}
+  version={version}    study={study}    tracking={tracking}
+  trials=100       trials 1 to N of the version
+  results=results  the one output folder; the same command again resumes
+  traces=on|off    a trace of each model search
+  custom=NAME      names a run whose version settings you override
+  plugins=[PKG]    packages a config may import from
+
+Also
+  python -m tracking.report    tables from records alone (--help)
+  python -m tracking.ui        MLflow in the browser, on loopback
+  python -m domains.download   fetch and check the data sets
+"""
+
+
+class _State:
+    """Outcome of the jobs of this process."""
+
+    code = 0
+    summaries: list[Any] = []  # noqa: RUF012 - one process, one list
+    root: str | None = None
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command line; returns the exit code."""
+    if {"-h", "--help"} & set(arguments):
+        print(_help(), end="")
+        return 0
+    if "--version" in arguments:
+        print(__version__)
+        return 0
+    _second_interrupt_kills()
+    try:
+        check_overrides(arguments)
+        _compose_and_run(arguments)
+        _show()
+    except KeyboardInterrupt:
+        print("interrupted: finished trials are kept, the same command resumes", file=sys.stderr)
+        return 130
+    except SettingError as error:
+        _say(error)
+        return 2
+    except BeelineError as error:
+        _say(error)
+        return 1
+    return _State.code
+
+
+def _compose_and_run(arguments: Sequence[str]) -> None:
+    import hydra
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    # Let errors through as they are instead of Hydra's own report and exit.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    before = sys.argv
+    sys.argv = ["beeline", *arguments]
+
+    def job(config: Any) -> None:
+        try:
+            plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+            assert isinstance(plain, dict)
+            _run_job({str(key): value for key, value in plain.items() if key != "hydra"})
+        except BeelineError as error:
+            # One job of a sweep does not stop the others.
+            _say(error)
+            _State.code = max(_State.code, 2 if isinstance(error, SettingError) else 1)
+
+    try:
+        hydra.main(config_path=str(config_folder()), config_name="config", version_base="1.3")(job)()
+    except (HydraException, OmegaConfBaseException) as error:
+        raise SettingError(str(error).splitlines()[0]) from error
+    except OSError as error:
+        from beeline.errors import StorageError
+
+        raise StorageError(
+            f"cannot write {error.filename or 'the results folder'} ({error.strerror or error}): choose a "
+            "folder you may write with results=DIR"
+        ) from error
+    finally:
+        sys.argv = before
+
+
+def _run_job(config: dict[str, Any]) -> None:
+    from beeline.run import run
+    from beeline.spec import read_spec
+
+    spec = read_spec(config)
+    root = str(spec.results.resolve())
+    if _State.root != root:
+        print(f"results in {root}", flush=True)
+        _State.root = root
+    if spec.suite is not None and spec.suite != spec.domain.suite:
+        print(f"{spec.domain_name} is left out: it belongs to the suite {spec.domain.suite}")
+        return
+    _State.summaries += run(spec)
+
+
+def _show() -> None:
+    if not _State.summaries:
+        return
+    from beeline.resolver import resolve
+
+    text = resolve("tracking.tables:text")(_State.summaries, shutil.get_terminal_size((80, 24)).columns)
+    print(text)
+    print(f"records, traces and specs: {_State.root}")
+
+
+def _say(error: BeelineError) -> None:
+    print(f"beeline: {error}", file=sys.stderr, flush=True)
+
+
+def _help() -> str:
+    def options(group: str, first: str) -> str:
+        names = sorted(path.stem for path in (config_folder() / group).glob("*.yaml"))
+        return " | ".join([first, *(name for name in names if name != first)])
+
+    return HELP.format(
+        domain=options("domain", "countdown"),
+        model=options("model", "sparrow"),
+        version=options("version", "1.0.0"),
+        study=options("study", "score"),
+        tracking=options("tracking", "mlflow"),
+    )
+
+
+def _second_interrupt_kills() -> None:
+    """The first Ctrl-C ends the run in order; a second one ends the process at once."""
+    presses = 0
+
+    def pressed(number: int, frame: Any) -> None:
+        nonlocal presses
+        presses += 1
+        if presses > 1:
+            os._exit(130)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, pressed)

@@ -1,0 +1,92 @@
+"""Check a command line before Hydra composes it, to say which names are valid.
+
+Hydra refuses what it does not know too; this says it in one sentence with the nearest names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from beeline.errors import SettingError, nearest
+
+__all__ = ["check_overrides", "config_folder"]
+
+_OVERRIDE = re.compile(r"(?P<sign>[+~]{0,2})(?P<key>[\w./@:-]+)(=(?P<value>.*))?", re.DOTALL)
+_SIMPLE = re.compile(r"[\w.,-]+")
+
+
+def config_folder() -> Path:
+    """The repository's conf/ if it is there, else the copy inside the installed package."""
+    here = Path(__file__).resolve().parent
+    beside = here.parent / "conf"
+    return beside if (beside / "config.yaml").is_file() else here / "conf"
+
+
+def check_overrides(arguments: Sequence[str]) -> None:
+    """Raise SettingError for an unknown group, option or key of our own config tree."""
+    from omegaconf import OmegaConf
+
+    folder = config_folder()
+    top = _plain(OmegaConf.load(folder / "config.yaml"))
+    groups = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    chosen = {key: str(value) for entry in top.pop("defaults") for key, value in _group_of(entry)}
+    top.pop("hydra")
+    parsed = []
+    foreign = False
+    for argument in arguments:
+        if argument.startswith("-"):
+            continue
+        match = _OVERRIDE.fullmatch(argument)
+        if match is None or (match["value"] is None and not match["sign"].startswith("~")):
+            raise SettingError(f"{argument!r} is no override: write key=value, such as domain=tiles")
+        parsed.append(match)
+        foreign |= match["key"].startswith("hydra.searchpath")
+        if match["key"] in groups and match["value"] and not match["sign"]:
+            chosen[match["key"]] = match["value"].strip("'\"")
+    for match in parsed:
+        key, value = match["key"], (match["value"] or "").strip("'\"")
+        head, *rest = key.split(".")
+        if match["sign"] or head == "hydra" or head.startswith("hydra/"):
+            continue
+        if head not in groups and head not in top:
+            raise SettingError(f"there is no setting {head!r}: {nearest(head, [*groups, *top])}")
+        if foreign:
+            continue
+        if key in groups:
+            options = [path.stem for path in (folder / key).glob("*.yaml")]
+            for option in value.split(",") if _SIMPLE.fullmatch(value) else ():
+                if option not in options:
+                    raise SettingError(f"{key}={option}: there is no such {key}: {nearest(option, options)}")
+        elif rest and head in groups and _SIMPLE.fullmatch(chosen.get(head, "")):
+            for option in chosen[head].split(","):
+                _check_path(folder / head / f"{option}.yaml", head, rest)
+
+
+def _check_path(path: Path, group: str, rest: Sequence[str]) -> None:
+    from omegaconf import OmegaConf
+
+    at: Any = _plain(OmegaConf.load(path)) if path.is_file() else None
+    where = group
+    for part in rest:
+        if not isinstance(at, dict) or (not at and where != group):
+            return
+        if part not in at:
+            raise SettingError(f"{path.stem} has no setting {where}.{part}: {nearest(part, map(str, at))}")
+        at, where = at[part], f"{where}.{part}"
+
+
+def _plain(config: Any) -> dict[str, Any]:
+    from omegaconf import OmegaConf
+
+    data = OmegaConf.to_container(config, resolve=False)
+    assert isinstance(data, dict)
+    return {str(key): value for key, value in data.items()}
+
+
+def _group_of(entry: Any) -> list[tuple[str, Any]]:
+    if not isinstance(entry, dict):
+        return []
+    return [(str(k), v) for k, v in entry.items() if not str(k).startswith("override ")]

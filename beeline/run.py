@@ -1,0 +1,239 @@
+"""Run one spec: plan what is owed, run it, store records as trials end, show the table.
+
+Local records are the truth. Tracking happens at the end of a condition, may fail with one
+warning, and can be filled in later from the records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+
+
+from beeline import __version__
+from beeline.cache import cache_folder
+from beeline.digest import canonical, differences
+from beeline.display import Display
+from beeline.engine import LocalEngine, Progress, TrialDone
+from beeline.errors import SettingError, StorageError
+from beeline.model_arm import Wording
+from beeline.records import Cell, Record, RecordLog, read_records
+from beeline.resolver import resolve
+from beeline.scoring import Summary, summarise
+from beeline.spec import Spec
+from beeline.study import Condition
+from beeline.versions import WORDINGS
+from beeline.worker import DomainPlan
+
+__all__ = ["run"]
+
+
+def run(spec: Spec) -> list[Summary]:
+    """Run every condition of a spec and return its summaries; raises a BeelineError that says
+    why it stopped. What was finished before an error is kept."""
+    engine = LocalEngine(spec.workers)
+    summaries = []
+    try:
+        _state_definition(spec)
+        for condition in spec.study.conditions():
+            summaries.append(_run_condition(spec, condition, engine))
+    finally:
+        engine.close()
+    return summaries
+
+
+def _run_condition(spec: Spec, condition: Condition, engine: LocalEngine) -> Summary:
+    cell = Cell(spec.version, spec.model_name, spec.study.name, spec.domain_name, condition.name)
+    path = cell.path(spec.results)
+    wanted = [(t, r) for t in range(1, spec.trials + 1) for r in range(1, condition.repeats + 1)]
+    with RecordLog(path) as log:
+        reading = read_records(path)
+        for note in reading.notes:
+            print(f"note: {note}", file=sys.stderr)
+        _check_same(spec, path, reading.records)
+        kept = {record.key for record in reading.records}
+        owed = [key for key in wanted if key not in kept]
+        if owed:
+            _save_spec(spec, cell)
+            progress = Progress(total=len(wanted), kept=len(wanted) - len(owed))
+            title = f"{spec.domain_name} · {spec.model_name}"
+
+            def store(batch: list[TrialDone]) -> None:
+                log.append([_record(spec, cell, done) for done in batch])
+
+            with Display(title, progress):
+                asyncio.run(
+                    engine.run(
+                        _plan(spec),
+                        owed,
+                        spec.model,
+                        None if spec.model_config is None else canonical(dict(spec.model_config)),
+                        spec.traces,
+                        store,
+                        progress,
+                    )
+                )
+        records = read_records(path).records
+    chosen = [record for record in records if record.key in set(wanted)]
+    summary = summarise(chosen)
+    _track(spec, cell, records)
+    return summary
+
+
+def _plan(spec: Spec) -> DomainPlan:
+    return DomainPlan.of(
+        spec.domain.parameters_given,
+        name=spec.domain_name,
+        target=spec.domain_target,
+        heuristic=spec.domain.heuristic,
+        definition=spec.definition.digest,
+        limits=spec.definition.limits,
+        wording=Wording(spec.definition.wording, WORDINGS[spec.definition.wording]),
+        plugins=spec.plugins,
+        cache=str(cache_folder()) if spec.cache else None,
+    )
+
+
+def _record(spec: Spec, cell: Cell, done: TrialDone) -> Record:
+    """Write the trace, if there is one, and make the record: a record implies its trace."""
+    model_id = spec.model.model_id if spec.model is not None else None
+    if done.trace is not None:
+        header = {
+            "schema": 1,
+            "version": cell.version,
+            "definition": spec.definition.digest,
+            "domain": cell.domain,
+            "model": cell.model,
+            "model_id": model_id,
+            "study": cell.study,
+            "condition": cell.condition,
+            "trial": done.trial,
+            "repeat": done.repeat,
+            "shortest_path": done.result["shortest_path"],
+        }
+        done.trace.write(cell.trace_path(spec.results, done.trial, done.repeat), header)
+    return Record(
+        version=cell.version,
+        definition=spec.definition.digest,
+        spec=spec.digest,
+        suite=spec.domain.suite,
+        domain=cell.domain,
+        heuristic=spec.domain.heuristic,
+        model=cell.model,
+        model_id=model_id,
+        study=cell.study,
+        condition=cell.condition,
+        trial=done.trial,
+        repeat=done.repeat,
+        shortest_path=done.result["shortest_path"],
+        states_reachable=done.result["states_reachable"],
+        states_reaching_goal=done.result["states_reaching_goal"],
+        arms=done.result["arms"],
+        started_utc=_utc(done.started),
+        finished_utc=_utc(done.finished),
+        code=_revision(),
+    )
+
+
+def _utc(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _check_same(spec: Spec, path: Path, records: Sequence[Record]) -> None:
+    """Refuse to add to records of something else."""
+    model_id = spec.model.model_id if spec.model is not None else None
+    for record in records:
+        if record.definition != spec.definition.digest:
+            raise SettingError(
+                f"{path} holds records of another definition ({record.definition[:16]}, this run has "
+                f"{spec.definition.digest[:16]}): choose another folder with results=DIR, or name this run "
+                "with custom=NAME"
+            )
+        if record.model_id != model_id:
+            raise SettingError(
+                f"{path} holds records of the model {record.model_id!r}, this run asks {model_id!r}: give this "
+                "one a name of its own with model.name=NAME, or choose another folder with results=DIR"
+            )
+
+
+def _state_definition(spec: Spec) -> None:
+    """Keep the definition beside the records, and refuse a folder that holds another one."""
+    path = spec.results / spec.version / "definition.json"
+    mine = spec.definition.as_dict()
+    try:
+        if path.exists():
+            theirs = json.loads(path.read_text("utf-8"))
+            changed = list(differences(theirs, mine))
+            if changed:
+                raise SettingError(
+                    f"{path.parent} holds records of another definition: {'; '.join(changed)}. Choose another "
+                    "folder with results=DIR, or another name with custom=NAME"
+                )
+            return
+        _write(path, json.dumps(mine, indent=2) + "\n")
+    except ValueError as error:
+        raise StorageError(f"{path} is damaged ({error}): remove it and run again") from error
+    except OSError as error:
+        raise StorageError(
+            f"cannot write below {spec.results} ({error.strerror or error}): choose a folder you may write "
+            "with results=DIR"
+        ) from error
+
+
+def _save_spec(spec: Spec, cell: Cell) -> None:
+    path = cell.path(spec.results)
+    try:
+        _write(path.with_suffix(".spec.json"), json.dumps(spec.as_dict(), indent=2, default=str) + "\n")
+    except OSError as error:
+        raise StorageError(f"cannot write {path.parent} ({error.strerror or error})") from error
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(text, "utf-8")
+    os.replace(temporary, path)
+
+
+def _track(spec: Spec, cell: Cell, records: Sequence[Record]) -> None:
+    target = spec.tracking.get("target")
+    if target is None:
+        return
+    settings = {k: v for k, v in spec.tracking.items() if k not in ("name", "target")}
+    tracker = resolve(str(target), spec.plugins).from_settings(settings, spec.results)
+    try:
+        where = tracker.log(cell, records, summarise(records).as_dict(), spec.as_dict())
+    except Exception as error:
+        print(
+            f"warning: tracking failed ({type(error).__name__}: {str(error).splitlines()[0][:200]}); the "
+            f"records are safe, fill the store later with: python -m tracking.sync --results {spec.results}",
+            file=sys.stderr,
+        )
+    else:
+        print(where)
+
+
+@lru_cache
+def _revision() -> str:
+    """Version of the code, with its git revision when it runs from a checkout."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return __version__
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return __version__
+    revision = found.stdout.strip()
+    return f"{__version__}+{revision}" if revision else __version__

@@ -1,0 +1,191 @@
+"""A composed config, checked and turned into typed values: nothing below reads the config tree.
+
+Every check that needs no model, data or network is made here, so that a wrong setting is refused
+before anything runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from beeline.digest import digest_of
+from beeline.errors import SettingError, nearest
+from beeline.model import Model, make_model
+from beeline.overrides import config_folder
+from beeline.problem import Domain
+from beeline.resolver import resolve
+from beeline.study import Study
+from beeline.versions import Definition, name_run
+
+__all__ = ["MAX_TRIALS", "NO_MODEL", "Spec", "read_spec"]
+
+MAX_TRIALS = 100
+"""Trials of a version: 1 to this."""
+NO_MODEL = "none"
+
+_SETTINGS = (
+    "domain model version study engine tracking trials results traces cache suite custom plugins"
+).split()
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One run, ready to be planned."""
+
+    domain_name: str
+    domain_target: str
+    domain: Domain
+    model: Model | None
+    model_config: Mapping[str, Any] | None
+    version: str
+    """As records carry it: the released name or ``custom-<name>``."""
+    definition: Definition
+    study: Study
+    workers: int | None
+    tracking: Mapping[str, Any]
+    trials: int
+    results: Path
+    traces: bool
+    cache: bool
+    suite: str | None
+    plugins: tuple[str, ...]
+
+    @property
+    def model_name(self) -> str:
+        """The short name that records carry."""
+        return self.model.name if self.model is not None else NO_MODEL
+
+    def as_dict(self) -> dict[str, Any]:
+        """What decides the outcome, as plain data without secrets or places."""
+        return {
+            "version": self.version,
+            "definition": self.definition.as_dict(),
+            "domain": {"name": self.domain_name, "target": self.domain_target},
+            "model": None
+            if self.model is None
+            else {"name": self.model.name, "model_id": self.model.model_id, **self.model.describe()},
+            "study": self.study.name,
+            "conditions": [{"name": c.name, "repeats": c.repeats} for c in self.study.conditions()],
+        }
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of :meth:`as_dict`."""
+        return digest_of(self.as_dict())
+
+
+def read_spec(config: Mapping[str, Any]) -> Spec:
+    """Check a resolved config. Raises SettingError naming the setting and what is allowed."""
+    for key in config:
+        if key not in _SETTINGS:
+            raise SettingError(f"there is no setting {key!r}: {nearest(str(key), _SETTINGS)}")
+    plugins = config["plugins"]
+    if not isinstance(plugins, list) or not all(isinstance(p, str) for p in plugins):
+        raise SettingError(f"plugins={plugins!r}: must be a list of package names, plugins=[my_package]")
+    allowed = tuple(plugins)
+    domain_config = _group(config, "domain", ("name", "target"))
+    engine = _group(config, "engine", ("name", "workers"))
+    study_config = _group(config, "study", ("name", "target"))
+    version_config = dict(_mapping(config, "version"))
+    released = str(version_config.pop("name", ""))
+    definition = Definition.read(version_config)
+    version = name_run(released, _official(released, definition), definition, _text(config, "custom"))
+    if engine["name"] != "local":
+        raise SettingError(f"engine={engine['name']}: this release knows engine=local only")
+    workers = engine["workers"]
+    if workers is not None and (type(workers) is not int or not 1 <= workers <= 1024):
+        raise SettingError(f"engine.workers={workers!r}: must be a whole number from 1 to 1024, or null")
+    name = str(domain_config["name"])
+    entry = definition.domain(name)
+    domain = resolve(str(domain_config["target"]), allowed)(entry.heuristic, entry.parameters)
+    study: Study = resolve(str(study_config["target"]), allowed)()
+    model = None
+    model_config = None
+    if study.asks_model:
+        model_config = dict(_mapping(config, "model"))
+        model = make_model(model_config, allowed)
+        if domain.suite not in model.suites:
+            raise SettingError(
+                f"model {model.name} answers the suites {', '.join(model.suites)}; domain {name} belongs to "
+                f"{domain.suite}"
+            )
+        if domain.suite == "navigation" and model.max_options < definition.limits.max_frontier:
+            raise SettingError(
+                f"model {model.name} holds {model.max_options} options a question, and a frontier of version "
+                f"{version} holds up to {definition.limits.max_frontier}: it cannot be run (options are "
+                "never left out)"
+            )
+        model.check()
+    return Spec(
+        domain_name=name,
+        domain_target=str(domain_config["target"]),
+        domain=domain,
+        model=model,
+        model_config=model_config,
+        version=version,
+        definition=definition,
+        study=study,
+        workers=workers,
+        tracking=_mapping(config, "tracking"),
+        trials=_trials(config["trials"]),
+        results=Path(str(config["results"])),
+        traces=_switch(config, "traces"),
+        cache=_switch(config, "cache"),
+        suite=_text(config, "suite"),
+        plugins=allowed,
+    )
+
+
+def _official(released: str, fallback: Definition) -> Definition:
+    """The definition as the version's own file states it."""
+    from omegaconf import OmegaConf
+
+    path = config_folder() / "version" / f"{released}.yaml"
+    if not path.is_file():
+        return fallback  # a version of somebody else's package: its file is what was composed
+    data = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
+    assert isinstance(data, dict)
+    data.pop("name", None)
+    return Definition.read({str(k): v for k, v in data.items()})
+
+
+def _mapping(config: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = config.get(key)
+    if not isinstance(value, Mapping):
+        raise SettingError(f"{key} must name one of the options of conf/{key}, not {value!r}")
+    return value
+
+
+def _group(config: Mapping[str, Any], group: str, known: tuple[str, ...]) -> Mapping[str, Any]:
+    value = _mapping(config, group)
+    for key in value:
+        if key not in known:
+            raise SettingError(f"there is no setting {group}.{key}: {nearest(str(key), known)}")
+    for key in known:
+        if key not in value:
+            raise SettingError(f"{group}.{key} is missing")
+    return value
+
+
+def _trials(value: Any) -> int:
+    if type(value) is not int or not 1 <= value <= MAX_TRIALS:
+        raise SettingError(f"trials={value}: must be a whole number from 1 to {MAX_TRIALS}")
+    return value
+
+
+def _switch(config: Mapping[str, Any], key: str) -> bool:
+    value = config[key]
+    words = {"on": True, "off": False, "yes": True, "no": False}
+    if isinstance(value, str) and value.lower() in words:
+        return words[value.lower()]
+    if not isinstance(value, bool):
+        raise SettingError(f"{key}={value}: must be on or off")
+    return value
+
+
+def _text(config: Mapping[str, Any], key: str) -> str | None:
+    value = config[key]
+    return None if value is None else str(value)
