@@ -1,0 +1,222 @@
+"""Tables from records alone: ``python -m tracking.report``."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from beeline.errors import BeelineError, StorageError
+from beeline.records import find_cells, read_records
+from beeline.scoring import Measure, Summary, summarise
+from tracking import tables
+
+__all__ = ["FORMATS", "load", "main", "render"]
+
+FORMATS = ("text", "markdown", "csv", "json")
+
+
+def load(
+    results: Path,
+    version: str | None = None,
+    model: str | None = None,
+    study: str | None = None,
+    domain: str | None = None,
+    intervals: bool = True,
+) -> tuple[list[Summary], list[str]]:
+    """Summaries of the cells that match, sorted by path, and notes on lines passed over.
+
+    Raises StorageError for a file that cannot be read, a newer one, or mixed records.
+    """
+    summaries, notes = [], []
+    for cell, path in find_cells(results, None if version is None else [version]):
+        wanted = ((model, cell.model), (study, cell.study), (domain, cell.domain))
+        if any(want is not None and want != have for want, have in wanted):
+            continue
+        reading = read_records(path)
+        notes += reading.notes
+        if not reading.records:
+            continue
+        if reading.records[0].cell != cell:
+            raise StorageError(
+                f"{path} holds records of {reading.records[0].cell}: move it to where its name and folders "
+                "say the same"
+            )
+        summaries.append(summarise(reading.records, intervals))
+    return summaries, notes
+
+
+def render(summaries: Sequence[Summary], format: str = "text", width: int = 80) -> str:
+    """The report in one of FORMATS; ``width`` is in characters and matters for text only."""
+    if format == "text":
+        return tables.text(summaries, width)
+    if format == "markdown":
+        return _markdown(summaries)
+    if format == "csv":
+        return _csv(summaries)
+    if format == "json":
+        data = {
+            "summaries": [summary.as_dict() for summary in summaries],
+            "overall": [item.as_dict() for item in tables.overalls(summaries)],
+        }
+        return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    raise ValueError(f"no such format: {format}")
+
+
+def _markdown(summaries: Sequence[Summary]) -> str:
+    def row(values: Sequence[str]) -> str:
+        return "| " + " | ".join(_escape(value) for value in values) + " |"
+
+    blocks = []
+    for summary in summaries:
+        lines = [f"### {_escape(tables.title(summary))}", "", row(tables.HEADINGS)]
+        lines.append("|---|" + "---:|" * (len(tables.HEADINGS) - 1))
+        lines += [row(tables.cells(arm, result)) for arm, result in summary.arms.items()]
+        notes = [tables.model_line(result) for result in summary.arms.values()]
+        for note in [*notes, *tables.footnotes(summary)]:
+            if note:
+                lines += ["", _escape(note)]
+        blocks.append("\n".join(lines))
+    for item in tables.overalls(summaries):
+        what = "overall" if item.complete else f"overall of {', '.join(item.domains)} only, no headline score"
+        head = f"### {_escape(f'{what} · model {item.model} · {item.condition} · version {item.version}')}"
+        lines = [head, "", row(("arm", "score", "95% interval")), "|---|---:|---:|"]
+        lines += [
+            row(
+                (
+                    item.model if arm == "model" else arm,
+                    tables.format_score(score.value),
+                    tables.format_interval(score),
+                )
+            )
+            for arm, score in item.arms.items()
+        ]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _escape(text: str) -> str:
+    for sign in "\\|*_<`":
+        text = text.replace(sign, "\\" + sign)
+    return text
+
+
+def _csv(summaries: Sequence[Summary]) -> str:
+    rows = [row for summary in summaries for row in _flat(summary)]
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+_MEASURES = (
+    "coverage",
+    "solved_only",
+    "path_score",
+    "optimal_share",
+    "mean_regret",
+    "dead_end_share",
+    "on_path_share",
+)
+
+
+def _flat(summary: Summary) -> Iterator[dict[str, Any]]:
+    cell = summary.cell
+    for arm, result in summary.arms.items():
+        row: dict[str, Any] = {
+            "version": cell.version,
+            "model": cell.model,
+            "study": cell.study,
+            "domain": cell.domain,
+            "condition": cell.condition,
+            "heuristic": summary.heuristic,
+            "arm": arm,
+            "trials": result.trials,
+            "unsolved": result.unsolved,
+            "expansions": result.expansions,
+            "score": result.score.value,
+            "score_low": result.score.low,
+            "score_high": result.score.high,
+        }
+        for name in _MEASURES:
+            measure: Measure = getattr(result, name)
+            row[name] = measure.value
+            row[f"{name}_low"] = measure.interval.low if measure.interval else None
+            row[f"{name}_high"] = measure.interval.high if measure.interval else None
+            row[f"{name}_left_out"] = measure.left_out
+        if result.usage is not None:
+            for name in result.usage.__dataclass_fields__:
+                value = getattr(result.usage, name)
+                row[name] = json.dumps(value, ensure_ascii=False) if name == "served_models" else value
+        yield row
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tracking.report",
+        description="Scores with 95%% intervals, choices and usage, from the records of a results folder.",
+    )
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="DIR", help="default: results"
+    )
+    for name, what in (("version", "V"), ("model", "M"), ("study", "S"), ("domain", "D")):
+        parser.add_argument(f"--{name}", metavar=what, help=f"only this {name}")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="default: text")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write here, not to the terminal")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns 0, or 1 with one sentence on stderr. Wrong usage exits with 2."""
+    options = _parser().parse_args(arguments)
+    filters = {name: getattr(options, name) for name in ("version", "model", "study", "domain")}
+    try:
+        summaries, notes = load(options.results, **filters, intervals=options.format in ("csv", "json"))
+        for note in notes:
+            print(f"note: {note}", file=sys.stderr)
+        if not summaries:
+            asked = " ".join(f"--{name} {value}" for name, value in filters.items() if value is not None)
+            raise StorageError(
+                f"no records in {options.results}{f' for {asked}' if asked else ''}: make some with "
+                "`python -m beeline`, or name another folder with --results DIR"
+            )
+        width = 80 if options.output else shutil.get_terminal_size((80, 24)).columns
+        _write(render(summaries, options.format, width), options.output)
+    except BeelineError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _write(report: str, output: Path | None) -> None:
+    data = report.encode("utf-8", errors="backslashreplace")
+    if output is None:
+        try:
+            sys.stdout.flush()
+            if hasattr(sys.stdout, "buffer"):
+                sys.stdout.buffer.write(data)
+            else:
+                sys.stdout.write(report)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader, such as head, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return
+    try:
+        output.write_bytes(data)
+    except OSError as error:
+        raise StorageError(
+            f"cannot write {output} ({error.strerror or error}): choose another file with --output FILE"
+        ) from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())
