@@ -238,7 +238,7 @@ def _interval(values: Sequence[float], path: Sequence[str], geometric: bool) -> 
 
 def _usage(results: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> UsageSummary:
     def total(name: str) -> Any:
-        values = [result.get(name) for result in results]
+        values: list[Any] = [result.get(name) for result in results]
         if any(value is None for value in values):
             return None
         return math.fsum(values) if name == "cost_usd" else sum(values)
