@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
-
 from beeline import __version__
 from beeline.cache import cache_folder
 from beeline.digest import canonical, differences
@@ -158,8 +157,8 @@ def _check_same(spec: Spec, path: Path, records: Sequence[Record]) -> None:
             )
         if record.model_id != model_id:
             raise SettingError(
-                f"{path} holds records of the model {record.model_id!r}, this run asks {model_id!r}: give this "
-                "one a name of its own with model.name=NAME, or choose another folder with results=DIR"
+                f"{path} holds records of the model {record.model_id!r}, this run asks {model_id!r}: give "
+                "this one a name of its own with model.name=NAME, or choose another folder with results=DIR"
             )
 
 
@@ -173,8 +172,8 @@ def _state_definition(spec: Spec) -> None:
             changed = list(differences(theirs, mine))
             if changed:
                 raise SettingError(
-                    f"{path.parent} holds records of another definition: {'; '.join(changed)}. Choose another "
-                    "folder with results=DIR, or another name with custom=NAME"
+                    f"{path.parent} holds records of another definition: {'; '.join(changed)}. Choose "
+                    "another folder with results=DIR, or another name with custom=NAME"
                 )
             return
         _write(path, json.dumps(mine, indent=2) + "\n")

@@ -53,9 +53,11 @@ class Outcome:
 class Watcher(Protocol):
     """Told of every state that enters or leaves the frontier, and of forced steps."""
 
-    def enter(self, state: int) -> None: ...
+    def enter(self, state: int) -> None:
+        """``state`` joined the frontier."""
 
-    def leave(self, state: int) -> None: ...
+    def leave(self, state: int) -> None:
+        """``state`` left the frontier: expanded or evicted."""
 
     def force(self, state: int) -> None:
         """A forced step takes ``state``; called before it leaves."""

@@ -26,9 +26,8 @@ MAX_TRIALS = 100
 """Trials of a version: 1 to this."""
 NO_MODEL = "none"
 
-_SETTINGS = (
-    "domain model version study engine tracking trials results traces cache suite custom plugins"
-).split()
+_GROUPS = ("domain", "model", "version", "study", "engine", "tracking")
+_SETTINGS = (*_GROUPS, "trials", "results", "traces", "cache", "suite", "custom", "plugins")
 
 
 @dataclass(frozen=True, slots=True)

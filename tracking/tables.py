@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-import beeline
+from beeline.overrides import config_folder
 from beeline.scoring import ARMS, BENCHMARK, ArmSummary, Measure, Overall, Summary, overall
 from beeline.statistics import Interval
 
@@ -145,14 +144,12 @@ def overalls(summaries: Sequence[Summary]) -> list[Overall]:
 
 def _version_domains(version: str) -> list[str]:
     """The domains of a released version in its order; empty for one this program has no file of."""
-    package = Path(beeline.__file__).parent
-    for folder in (package / "conf", package.parent / "conf"):
-        path = folder / "version" / f"{version}.yaml"
-        if path.is_file():
-            import yaml  # type: ignore[import-untyped]  # only here: a report of one domain needs none
+    path = config_folder() / "version" / f"{version}.yaml"
+    if not path.is_file():
+        return []
+    from omegaconf import OmegaConf  # only here: a report of one domain needs none
 
-            return list(yaml.safe_load(path.read_text(encoding="utf-8"))["domains"])
-    return []
+    return list(OmegaConf.load(path)["domains"])
 
 
 def _optimal(result: ArmSummary) -> Measure:
