@@ -149,7 +149,7 @@ def _version_domains(version: str) -> list[str]:
         return []
     from omegaconf import OmegaConf  # only here: a report of one domain needs none
 
-    return list(OmegaConf.load(path)["domains"])
+    return list(OmegaConf.select(OmegaConf.load(path), "domains"))
 
 
 def _optimal(result: ArmSummary) -> Measure:
