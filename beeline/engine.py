@@ -106,6 +106,8 @@ class LocalEngine:
         if model is not None and model.placement == "loop":
             width = model.concurrency
             await model.open()
+            if len(trials) > width:
+                trials = await self._longest_first(plan, trials)
         else:
             width = 2 * self.workers
         guard = UsabilityGuard()
@@ -140,6 +142,18 @@ class LocalEngine:
             finally:
                 if model is not None:
                     await model.close()
+
+    async def _longest_first(self, plan: DomainPlan, trials: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The trials by falling expansions of the heuristic and random arms, a forecast of the
+        model's: a long search that starts last would be waited for alone."""
+        results = await asyncio.gather(
+            *(self._compute(run_offline, TrialTask(plan, t), r) for t, r in trials)
+        )
+        forecast = {
+            done.trial: sum(done.result["arms"][arm]["expansions"] for arm in ("heuristic", "random"))
+            for done in results
+        }
+        return sorted(trials, key=lambda pair: (-forecast[pair[0]], pair))
 
     async def _compute(
         self, function: Callable[[TrialTask], dict[str, Any]], task: TrialTask, repeat: int
