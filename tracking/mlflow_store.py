@@ -1,0 +1,199 @@
+"""MLflow as a sink: one run per (version, domain, model, study), a nested run per condition.
+
+Local records are the truth. A condition is logged when it ends, in batches, by the driver alone;
+logging the same records again does nothing, and more records replace what was logged, so that a
+store that failed can be filled later (:mod:`tracking.sync`).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from beeline.digest import digest_of
+from beeline.errors import SettingError, nearest
+from beeline.records import Cell, Record
+
+__all__ = ["MLflowTracker", "store_uri"]
+
+_BATCH = 1000
+_PARAM_LENGTH = 6000
+_SERIES = ("score", "expansions", "path_score")
+
+
+def store_uri(results: Path) -> str:
+    """The local store of a results folder."""
+    return f"sqlite:///{results.resolve()}/mlflow.db"
+
+
+class MLflowTracker:
+    """Logs conditions to one store. Nothing of MLflow is imported before the first log."""
+
+    def __init__(self, uri: str | None, results: Path) -> None:
+        self.uri = uri
+        self.results = results
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any], results: Path) -> MLflowTracker:
+        """``uri`` is the only setting; raises SettingError for another one."""
+        for key in settings:
+            if key != "uri":
+                raise SettingError(f"there is no setting tracking.{key}: {nearest(str(key), ['uri'])}")
+        uri = settings.get("uri")
+        if uri is not None and not isinstance(uri, str):
+            raise SettingError(f"tracking.uri={uri!r}: must be a tracking URI, or null")
+        return cls(uri, results)
+
+    def log(
+        self,
+        cell: Cell,
+        records: Sequence[Record],
+        summary: Mapping[str, Any] | None,
+        spec: Mapping[str, Any],
+    ) -> str:
+        """Log one condition; returns a line for the user. Raises whatever the store raises."""
+        client = self._client()
+        experiment = self._experiment(client, cell.version)
+        digest = digest_of([record.line() for record in records])
+        tags = {
+            "version": cell.version,
+            "domain": cell.domain,
+            "model": cell.model,
+            "study": cell.study,
+        }
+        parent = self._find(client, experiment, {**tags, "condition": "-"})
+        child = self._find(client, experiment, {**tags, "condition": cell.condition})
+        where = f"MLflow: {self.uri or store_uri(self.results)}, experiment beeline {cell.version}"
+        if child is not None and child.data.tags.get("records_digest") == digest:
+            return f"{where} (nothing new)"
+        more = {
+            "official": str(not cell.version.startswith("custom-")).lower(),
+            "model_id": str(records[0].model_id) if records else "",
+            "definition": records[0].definition if records else "",
+            "code": records[-1].code if records else "",
+            "suite": records[0].suite if records else "",
+            "served_models": ", ".join(sorted(_served(records))),
+        }
+        name = f"{cell.domain} · {cell.model} · {cell.study}"
+        if parent is None:
+            parent = client.create_run(experiment, run_name=name, tags={**tags, **more, "condition": "-"})
+        if child is not None:
+            client.delete_run(child.info.run_id)
+        child = client.create_run(
+            experiment,
+            run_name=f"{name} · {cell.condition}",
+            tags={
+                **tags,
+                **more,
+                "condition": cell.condition,
+                "mlflow.parentRunId": parent.info.run_id,
+            },
+        )
+        self._fill(client, child.info.run_id, cell, records, summary, spec)
+        # Summary metrics on the parent too: a parent without metrics shows empty charts.
+        self._metrics(client, parent.info.run_id, list(_numbers(summary or {})))
+        client.set_terminated(parent.info.run_id)
+        # The digest comes last: a run that was cut off is logged again.
+        client.set_tag(child.info.run_id, "records_digest", digest)
+        client.set_terminated(child.info.run_id)
+        return where
+
+    def _client(self) -> Any:
+        os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+        for name in ("alembic", "mlflow"):
+            logging.getLogger(name).setLevel(logging.ERROR)
+        from mlflow.tracking import MlflowClient
+
+        uri = self.uri or store_uri(self.results)
+        return MlflowClient(tracking_uri=uri)
+
+    def _experiment(self, client: Any, version: str) -> str:
+        name = f"beeline {version}"
+        found = client.get_experiment_by_name(name)
+        if found is not None:
+            return str(found.experiment_id)
+        place = None if self.uri else (self.results.resolve() / "mlartifacts").as_uri()
+        return str(client.create_experiment(name, artifact_location=place))
+
+    def _find(self, client: Any, experiment: str, tags: Mapping[str, str]) -> Any:
+        wanted = " and ".join(f"tags.`{key}` = '{value}'" for key, value in tags.items())
+        runs = client.search_runs([experiment], filter_string=wanted, max_results=1)
+        return runs[0] if runs else None
+
+    def _fill(
+        self,
+        client: Any,
+        run: str,
+        cell: Cell,
+        records: Sequence[Record],
+        summary: Mapping[str, Any] | None,
+        spec: Mapping[str, Any],
+    ) -> None:
+        from mlflow.entities import Param
+
+        params = [Param(key, value[:_PARAM_LENGTH]) for key, value in _flat(spec)]
+        for at in range(0, len(params), 100):
+            client.log_batch(run, params=params[at : at + 100])
+        values = [(key, value, 0) for key, value, _ in _numbers(summary or {})]
+        for record in records:
+            for arm, result in record.arms.items():
+                for key in _SERIES:
+                    if isinstance(result.get(key), int | float):
+                        values.append((f"trial.{arm}.{key}", float(result[key]), record.trial))
+        self._metrics(client, run, values)
+        path = cell.path(self.results)
+        if path.exists():
+            client.log_artifact(run, str(path), "records")
+        traces = cell.trace_path(self.results, 1, 1).parent
+        if traces.is_dir():
+            client.log_artifacts(run, str(traces), "traces")
+        with tempfile.TemporaryDirectory() as folder:
+            from omegaconf import OmegaConf
+
+            resolved = Path(folder) / "spec.yaml"
+            resolved.write_text(
+                OmegaConf.to_yaml(OmegaConf.create(json.loads(json.dumps(spec, default=str))))
+            )
+            client.log_artifact(run, str(resolved))
+
+    def _metrics(self, client: Any, run: str, values: Sequence[tuple[str, float, int]]) -> None:
+        import time
+
+        from mlflow.entities import Metric
+
+        now = int(time.time() * 1000)
+        metrics = [Metric(key, value, now, step) for key, value, step in values]
+        for at in range(0, len(metrics), _BATCH):
+            client.log_batch(run, metrics=metrics[at : at + _BATCH])
+
+
+def _served(records: Sequence[Record]) -> set[str]:
+    return {name for record in records for name in record.arms.get("model", {}).get("served_models", {})}
+
+
+def _numbers(data: Any, path: str = "") -> Iterator[tuple[str, float, int]]:
+    """Finite numbers of nested mappings, by dotted path (MLflow takes no infinities)."""
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from _numbers(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(data, int | float) and not isinstance(data, bool) and math.isfinite(data):
+        yield _clean(path), float(data), 0
+
+
+def _flat(data: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(data, Mapping) and data:
+        for key, value in data.items():
+            yield from _flat(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield _clean(path), str(data)
+
+
+def _clean(name: str) -> str:
+    """A name that MLflow takes: letters, digits and ``_-. /:``, at most 250."""
+    return "".join(c if c.isalnum() or c in "_-. /:" else "_" for c in name)[:250]
