@@ -1,0 +1,90 @@
+"""A real MLflow store: logged once, replaced when more is there, filled later."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from beeline.errors import SettingError
+from beeline.records import read_records
+from beeline.scoring import summarise
+from tests.commands import beeline, environment
+from tracking.mlflow_store import MLflowTracker, store_uri
+from tracking.sync import main as sync
+
+
+def runs(results: Path) -> list[object]:
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(tracking_uri=store_uri(results))
+    experiment = client.get_experiment_by_name("beeline 1.0.0")
+    return list(client.search_runs([experiment.experiment_id]))
+
+
+def test_log_sync_and_extend(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    assert beeline(tmp_path, "domain=countdown", "model=first_option", "trials=2").returncode == 0
+    assert sync(["--results", str(results)]) == 0
+    first = runs(results)
+    assert len(first) == 2  # the run and its condition
+    child = next(run for run in first if run.data.tags["condition"] == "benchmark")
+    parent = next(run for run in first if run.data.tags["condition"] == "-")
+    assert child.data.tags["mlflow.parentRunId"] == parent.info.run_id
+    assert child.data.params["model.model_id"] == "first-option"
+    path = results / "1.0.0" / "first_option" / "score" / "countdown.benchmark.jsonl"
+    score = summarise(read_records(path).records).arms["model"].score.value
+    assert score in child.data.metrics.values()
+    assert score in parent.data.metrics.values()
+
+    assert sync(["--results", str(results)]) == 0
+    assert {run.info.run_id for run in runs(results)} == {run.info.run_id for run in first}
+
+    assert beeline(tmp_path, "domain=countdown", "model=first_option", "trials=3").returncode == 0
+    assert sync(["--results", str(results)]) == 0
+    extended = runs(results)
+    assert len(extended) == 2
+    assert {run.info.run_id for run in extended} != {run.info.run_id for run in first}
+
+
+def test_a_store_that_fails_costs_one_warning(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "mlflow.db").mkdir()
+    run = beeline(tmp_path, "domain=countdown", "model=first_option", "trials=2", "+tracking=mlflow")
+    assert run.returncode == 2  # the group is in the defaults already: said, nothing run
+    run = beeline_tracked(tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert run.stderr.count("warning: tracking failed") == 1
+    assert "python -m tracking.sync" in run.stderr
+    assert (tmp_path / "results" / "1.0.0" / "first_option").is_dir()
+
+
+def beeline_tracked(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "beeline",
+            "domain=countdown",
+            "model=first_option",
+            "trials=2",
+            f"results={folder / 'results'}",
+        ],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_unknown_settings_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"tracking\.urii"):
+        MLflowTracker.from_settings({"urii": "x"}, tmp_path)
+
+
+def test_no_records_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sync(["--results", str(tmp_path)]) == 1
+    assert "no records" in capsys.readouterr().err
