@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ Examples
   python -m beeline domain=countdown trials=20
   python -m beeline domain=rush_hour study=baseline
   python -m beeline -m domain=tiles,countdown model=sparrow,first_option
-  python -m beeline model=local model.base_url=http://127.0.0.1:8000/v1 model.id=NAME
+  python -m beeline model=local model.base_url=http://HOST:8000/v1 model.id=NAME
 
 Settings (defaults first)
   domain={domain}
@@ -148,7 +149,9 @@ def _say(error: BeelineError) -> None:
 def _help() -> str:
     def options(group: str, first: str) -> str:
         names = sorted(path.stem for path in (config_folder() / group).glob("*.yaml"))
-        return " | ".join([first, *(name for name in names if name != first)])
+        line = " | ".join([first, *(name for name in names if name != first)])
+        indent = " " * (len(group) + 3)
+        return textwrap.fill(line, 80 - len(indent), subsequent_indent=indent)
 
     return HELP.format(
         domain=options("domain", "countdown"),
