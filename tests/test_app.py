@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from beeline.trace import read_trace
-from tests.commands import beeline, records
+from tests.commands import beeline, command, environment, records
 from tests.shared import shared_folder
 
 FIRST_OPTION = ("1.0.0", "first_option", "score", "countdown.benchmark.jsonl")
@@ -47,7 +49,7 @@ def test_help_fits_a_screen(tmp_path: Path) -> None:
     lines = run.stdout.splitlines()
     assert run.returncode == 0
     assert len(lines) <= 30
-    assert max(map(len, lines)) <= 100
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_run_equals_the_published_trials_and_resumes(tmp_path: Path) -> None:
@@ -146,6 +148,7 @@ def test_a_python_model_that_fails_stops_with_the_reason(tmp_path: Path, body: s
     )
     assert run.returncode == 1, run.stderr
     assert "Traceback" not in run.stderr
+    assert len(run.stderr.strip().splitlines()) == 1
     for word in words:
         assert word in run.stderr
 
@@ -155,3 +158,42 @@ def test_a_server_that_is_down_is_said_once(tmp_path: Path) -> None:
     assert run.returncode == 1
     assert "127.0.0.1:9" in run.stderr
     assert "Traceback" not in run.stderr
+    assert len(run.stderr.strip().splitlines()) == 1
+
+
+def test_a_folder_of_another_definition_is_refused(tmp_path: Path) -> None:
+    run = ["domain=countdown", "model=first_option", "trials=1"]
+    assert beeline(tmp_path, *run).returncode == 0
+    path = tmp_path / "results" / "1.0.0" / "definition.json"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace('"max_expansions": 2500', '"max_expansions": 99'), "utf-8")
+    assert path.read_text("utf-8") != text
+    refused = beeline(tmp_path, *run)
+    assert refused.returncode == 2
+    assert "max_expansions: 99 -> 2500" in refused.stderr
+    assert "results=DIR" in refused.stderr
+
+
+WATCHED = """
+import sys
+from beeline.app import main
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    print("LOADED", *sorted({name.split(".")[0] for name in sys.modules} & {"beeline", "mlflow", "ray"}))
+    sys.exit(code)
+"""
+
+
+def test_a_run_without_tracking_imports_neither_mlflow_nor_ray(tmp_path: Path) -> None:
+    (tmp_path / "watched.py").write_text(WATCHED)
+    overrides = command(tmp_path, "domain=countdown", "model=first_option", "trials=1")[3:]
+    run = subprocess.run(
+        [sys.executable, "watched.py", *overrides],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines()[-1] == "LOADED beeline"

@@ -13,12 +13,16 @@ from tests.commands import beeline, command, environment, records
 
 RUN = ("domain=keys_doors", "model=sparrow", "trials=12")
 NAME = ("1.0.0", "sparrow", "score", "keys_doors.benchmark.jsonl")
-KILLS = 8
+SWEEP = ("-m", "domain=countdown,keys_doors", "model=first_option", "trials=20")
+SWEEP_NAMES = [
+    ("1.0.0", "first_option", "score", f"{domain}.benchmark.jsonl") for domain in ("countdown", "keys_doors")
+]
+KILLS = 6
 
 
-def start(folder: Path) -> subprocess.Popen[bytes]:
+def start(folder: Path, *overrides: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        command(folder, *RUN),
+        command(folder, *overrides),
         cwd=folder,
         env=environment(folder),
         stdout=subprocess.DEVNULL,
@@ -27,24 +31,40 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
     )
 
 
+def finished(folder: Path) -> int:
+    """Whole lines in both records files."""
+    paths = [folder.joinpath("results", *name) for name in SWEEP_NAMES]
+    return sum(path.read_bytes().count(b"\n") for path in paths if path.exists())
+
+
 def test_killed_runs_end_with_the_records_of_an_undisturbed_one(tmp_path: Path) -> None:
     calm, stormy = tmp_path / "calm", tmp_path / "stormy"
     calm.mkdir()
     stormy.mkdir()
-    assert beeline(calm, *RUN).returncode == 0
+    assert beeline(calm, *SWEEP).returncode == 0
     moments = random.Random(20)
-    for _ in range(KILLS):
-        run = start(stormy)
-        time.sleep(moments.uniform(0.3, 1.6))
+    left = []
+    for kill in range(KILLS):
+        before = finished(stormy)
+        run = start(stormy, *SWEEP)
+        # The first kill meets the start; the others meet trials being written, on any machine.
+        while kill and finished(stormy) == before and run.poll() is None:
+            time.sleep(0.005)
+        time.sleep(moments.uniform(0, 0.1))
         os.killpg(run.pid, signal.SIGKILL)
         run.wait()
-    ended = beeline(stormy, *RUN)
+        left.append(finished(stormy))
+        assert left[-1] >= before
+    total = finished(calm)
+    assert any(0 < count < total for count in left), left
+    ended = beeline(stormy, *SWEEP)
     assert ended.returncode == 0, ended.stderr
-    assert records(stormy, *NAME) == records(calm, *NAME)
+    for name in SWEEP_NAMES:
+        assert records(stormy, *name) == records(calm, *name)
 
 
 def test_an_interrupt_ends_in_order_and_resumes(tmp_path: Path) -> None:
-    run = start(tmp_path)
+    run = start(tmp_path, *RUN)
     path = tmp_path.joinpath("results", *NAME)
     while not (path.exists() and path.stat().st_size) and run.poll() is None:
         time.sleep(0.01)
