@@ -6,8 +6,10 @@ model of it (once a process) and runs the arms. Results are plain data too.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
@@ -168,7 +170,17 @@ def timed(function: Any, task: TrialTask) -> tuple[float, float, dict[str, Any]]
 
 
 def start_worker() -> None:
-    """Prepare a worker process: the main process alone handles Ctrl-C; one BLAS thread."""
+    """Prepare a worker process: the main process alone handles Ctrl-C; one BLAS thread; it ends
+    with the main process, even when that is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _end_with_parent() -> None:
+    """Workers hold both ends of the queue they read, so a killed parent leaves them waiting."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -76,3 +77,25 @@ def test_an_interrupt_ends_in_order_and_resumes(tmp_path: Path) -> None:
     ended = records(tmp_path, *NAME)
     assert len(ended) == 12
     assert all(record in ended for record in kept)
+
+
+def test_workers_end_when_only_the_main_process_is_killed(tmp_path: Path) -> None:
+    run = subprocess.Popen(
+        command(tmp_path, *RUN),
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    path = tmp_path.joinpath("results", *NAME)
+    while not (path.exists() and path.stat().st_size) and run.poll() is None:
+        time.sleep(0.01)
+    run.kill()
+    try:
+        # The pipe closes when the last process that holds it has ended.
+        run.communicate(timeout=20)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+    assert run.returncode == -signal.SIGKILL
