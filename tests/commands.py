@@ -11,7 +11,8 @@ from typing import Any
 
 from tests.shared import ROOT
 
-TIMES = ("started_utc", "finished_utc")
+PROVENANCE = ("started_utc", "finished_utc", "code")
+"""When and by which revision a record was made: a commit during the tests must not fail them."""
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -38,11 +39,11 @@ def beeline(folder: Path, *overrides: str) -> subprocess.CompletedProcess[str]:
 
 
 def records(folder: Path, *parts: str) -> list[dict[str, Any]]:
-    """Records sorted by trial, without times."""
+    """Records sorted by trial, without what says when and by which code they were made."""
     path = Path(folder, "results", *parts)
     found = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     for record in found:
-        for key in TIMES:
+        for key in PROVENANCE:
             del record[key]
         if "model" in record["arms"]:
             del record["arms"]["model"]["latency_ms"]
