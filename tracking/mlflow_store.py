@@ -107,14 +107,17 @@ class MLflowTracker:
         return where
 
     def _client(self) -> Any:
-        os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-        for name in ("alembic", "mlflow"):
-            logging.getLogger(name).setLevel(logging.ERROR)
         uri = self.uri or store_uri(self.results)
         if uri.startswith("sqlite:///"):
             _open_once(uri.removeprefix("sqlite:///"))
+        os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+        # By default a server that is down is asked for minutes before that is said.
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         from mlflow.tracking import MlflowClient
 
+        # After the import, which sets these levels itself.
+        for name in ("alembic", "mlflow"):
+            logging.getLogger(name).setLevel(logging.ERROR)
         return MlflowClient(tracking_uri=uri)
 
     def _experiment(self, client: Any, version: str) -> str:

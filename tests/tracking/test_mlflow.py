@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from beeline.errors import SettingError
-from beeline.records import read_records
+from beeline.records import Cell, read_records
 from beeline.scoring import summarise
 from tests.commands import beeline, environment
 from tracking.mlflow_store import MLflowTracker, store_uri
@@ -78,6 +79,21 @@ def beeline_tracked(folder: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=120,
     )
+
+
+@pytest.mark.parametrize("kind", ["folder", "garbage", "nowhere"])
+def test_a_store_that_cannot_be_written_is_said_at_once(tmp_path: Path, kind: str) -> None:
+    """MLflow by itself tries for almost two minutes."""
+    store = tmp_path / "store"
+    if kind == "folder":
+        store.mkdir()
+    elif kind == "garbage":
+        store.write_bytes(b"no database " * 100)
+    else:
+        store = store / "mlflow.db"
+    tracker = MLflowTracker.from_settings({"uri": f"sqlite:///{store}"}, tmp_path)
+    with pytest.raises(sqlite3.Error):
+        tracker.log(Cell("1.0.0", "sparrow", "score", "tiles", "benchmark"), [], None, {})
 
 
 def test_unknown_settings_are_refused(tmp_path: Path) -> None:
