@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -211,12 +212,17 @@ def _track(spec: Spec, cell: Cell, records: Sequence[Record]) -> None:
         where = tracker.log(cell, records, summarise(records).as_dict(), spec.as_dict())
     except Exception as error:
         print(
-            f"warning: tracking failed ({type(error).__name__}: {str(error).splitlines()[0][:200]}); the "
+            f"warning: tracking failed ({type(error).__name__}: {_first_line(error)}); the "
             f"records are safe, fill the store later with: python -m tracking.sync --results {spec.results}",
             file=sys.stderr,
         )
     else:
         print(where)
+
+
+def _first_line(error: Exception) -> str:
+    """The start of a message, a user and password in a URL masked."""
+    return re.sub(r"//[^/@\s]*@", "//***@", (str(error).splitlines() or [""])[0])[:200]
 
 
 @lru_cache

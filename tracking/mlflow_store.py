@@ -12,6 +12,7 @@ import json
 import logging
 import math
 import os
+import re
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from beeline.digest import digest_of
 from beeline.errors import SettingError, nearest
 from beeline.records import Cell, Record
 
-__all__ = ["MLflowTracker", "store_uri"]
+__all__ = ["MLflowTracker", "store_uri", "without_secrets"]
 
 _BATCH = 1000
 _PARAM_LENGTH = 6000
@@ -71,7 +72,8 @@ class MLflowTracker:
         }
         parent = self._find(client, experiment, {**tags, "condition": "-"})
         child = self._find(client, experiment, {**tags, "condition": cell.condition})
-        where = f"MLflow: {self.uri or store_uri(self.results)}, experiment beeline {cell.version}"
+        store = without_secrets(self.uri or store_uri(self.results))
+        where = f"MLflow: {store}, experiment beeline {cell.version}"
         if child is not None and child.data.tags.get("records_digest") == digest:
             return f"{where} (nothing new)"
         more = {
@@ -85,8 +87,7 @@ class MLflowTracker:
         name = f"{cell.domain} · {cell.model} · {cell.study}"
         if parent is None:
             parent = client.create_run(experiment, run_name=name, tags={**tags, **more, "condition": "-"})
-        if child is not None:
-            client.delete_run(child.info.run_id)
+        old = child
         child = client.create_run(
             experiment,
             run_name=f"{name} · {cell.condition}",
@@ -104,6 +105,8 @@ class MLflowTracker:
         # The digest comes last: a run that was cut off is logged again.
         client.set_tag(child.info.run_id, "records_digest", digest)
         client.set_terminated(child.info.run_id)
+        if old is not None:
+            client.delete_run(old.info.run_id)  # only now: a failure before this loses nothing
         return where
 
     def _client(self) -> Any:
@@ -178,6 +181,11 @@ class MLflowTracker:
         metrics = [Metric(key, value, now, step) for key, value, step in values]
         for at in range(0, len(metrics), _BATCH):
             client.log_batch(run, metrics=metrics[at : at + _BATCH])
+
+
+def without_secrets(text: str) -> str:
+    """A text in which the user and password of any URL are masked."""
+    return re.sub(r"//[^/@\s]*@", "//***@", text)
 
 
 def _open_once(path: str) -> None:

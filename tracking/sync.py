@@ -11,7 +11,7 @@ from pathlib import Path
 from beeline.errors import BeelineError
 from beeline.records import find_cells, read_records
 from beeline.scoring import summarise
-from tracking.mlflow_store import MLflowTracker
+from tracking.mlflow_store import MLflowTracker, without_secrets
 
 __all__ = ["main"]
 
@@ -40,8 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"tracking.sync: {error}", file=sys.stderr)
         return 1
     except Exception as error:
-        text = str(error).splitlines() or [""]
-        print(f"tracking.sync: the store failed ({type(error).__name__}: {text[0][:200]})", file=sys.stderr)
+        text = without_secrets((str(error).splitlines() or [""])[0])[:200]
+        print(f"tracking.sync: the store failed ({type(error).__name__}: {text})", file=sys.stderr)
         return 1
     return 0
 

@@ -104,3 +104,13 @@ def test_unknown_settings_are_refused(tmp_path: Path) -> None:
 def test_no_records_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sync(["--results", str(tmp_path)]) == 1
     assert "no records" in capsys.readouterr().err
+
+
+def test_a_password_in_the_address_is_never_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert beeline(tmp_path, "domain=countdown", "model=first_option", "trials=1").returncode == 0
+    # Nothing listens there; the error names the address.
+    uri = "http://someone:hush-hush@127.0.0.1:9"
+    assert sync(["--results", str(tmp_path / "results"), "--uri", uri]) == 1
+    out, err = capsys.readouterr()
+    assert "the store failed" in err
+    assert "hush-hush" not in out + err
