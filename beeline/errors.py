@@ -7,7 +7,8 @@
     ├── DataError           downloaded or mirrored data is missing or not what it should be
     ├── DomainError         a domain broke its contract (two states with one text, no solution...)
     ├── ModelError          the model cannot be used: the run stops, what is finished stays
-    │   └── HostError       the host of the model refused or kept failing after all retries
+    │   ├── HostError       the host of the model refused or kept failing after all retries
+    │   └── SpendError      a cap on dollars, tokens or requests is reached
     ├── StorageError        results, traces or caches cannot be written or read
     └── WorkerError         a worker process died again and again while holding a trial
 
@@ -27,6 +28,7 @@ __all__ = [
     "HostError",
     "ModelError",
     "SettingError",
+    "SpendError",
     "StorageError",
     "WorkerError",
     "nearest",
@@ -55,6 +57,10 @@ class ModelError(BeelineError):
 
 class HostError(ModelError):
     """The host refused the request for good, or failed on every try."""
+
+
+class SpendError(ModelError):
+    """A cap on dollars, tokens or requests is reached; nothing more is sent."""
 
 
 class StorageError(BeelineError):

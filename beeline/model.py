@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal
 from beeline.errors import SettingError
 from beeline.question import Answer, Question
 from beeline.resolver import resolve
+from beeline.services import Services
 
 __all__ = ["RESERVED_NAMES", "Model", "Placement", "make_model"]
 
@@ -61,6 +62,9 @@ class Model(ABC):
 
         Called before anything runs; quick, and nothing is sent.
         """
+
+    def attach(self, services: Services) -> None:  # noqa: B027 - optional, not abstract
+        """Take what the run lends; called before :meth:`open`."""
 
     async def open(self) -> None:  # noqa: B027 - optional, not abstract
         """Get ready inside the event loop that will ask (``loop`` only); called once."""

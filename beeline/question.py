@@ -59,3 +59,5 @@ class Answer:
     """The option the reply itself names as its pick, if it names one; kept, never trusted."""
     problem: str | None = None
     """Why the reply holds no probabilities, when it holds none (an HTML page, no answer...)."""
+    raw: bytes | None = None
+    """The reply's body with secrets masked, where it is to be archived."""

@@ -215,12 +215,17 @@ class RecordLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: int | None = None
+        self._locked = False
 
     def __enter__(self) -> Self:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-            self._lock()
+            self._open()
+            # A run that ends without a record removes its file; one that opened it just before
+            # would then write where nobody reads.
+            while self._file is not None and not os.fstat(self._file).st_nlink:
+                self.close()
+                self._open()
             self._mend()
         except OSError as error:
             self.close()
@@ -240,10 +245,13 @@ class RecordLog:
         if self._file is None:
             return
         with contextlib.suppress(OSError):
-            if os.fstat(self._file).st_size == 0:
+            # Without the lock, the file is another run's that has yet to write its first record.
+            status = os.fstat(self._file)
+            if self._locked and status.st_size == 0 and status.st_nlink:
                 self.path.unlink()
         os.close(self._file)
         self._file = None
+        self._locked = False
 
     def append(self, records: Sequence[Record]) -> None:
         """Append and sync; all of them are on disk when this returns. Raises StorageError and
@@ -263,12 +271,17 @@ class RecordLog:
                 os.ftruncate(self._file, before)
             raise _cannot_write(self.path, error) from error
 
+    def _open(self) -> None:
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._lock()
+
     def _lock(self) -> None:
         import fcntl
 
         assert self._file is not None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._locked = True
         except BlockingIOError as error:
             raise StorageError(
                 f"another run is writing {self.path}: wait until it ends, or choose another folder "
@@ -290,6 +303,8 @@ class RecordLog:
         start = data.rfind(b"\n") + 1
         try:
             Record.read(data[start:].decode("utf-8"))
+        except NewerSchema:
+            os.write(self._file, b"\n")  # not ours to judge, so not ours to cut off
         except ValueError:
             os.ftruncate(self._file, start)
         else:

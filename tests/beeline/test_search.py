@@ -2,48 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from beeline.draws import Draws
-from beeline.errors import DomainError
-from beeline.problem import Problem
 from beeline.search import Limits, Outcome, search
 from beeline.space import UNREACHABLE, Space, explore
 from beeline.tally import Tally
-
-
-class Graph(Problem[int]):
-    """A graph given by its arcs; the last state is the goal."""
-
-    objective = context = ""
-    start = 0
-
-    def __init__(self, arcs: list[list[int]]) -> None:
-        self.arcs = arcs
-
-    def successors(self, state: int) -> list[int]:
-        return self.arcs[state]
-
-    def is_goal(self, state: int) -> bool:
-        return state == len(self.arcs) - 1
-
-    def heuristic(self, state: int) -> int:
-        return (state * 7) % 5
-
-    def render(self, state: int) -> str:
-        return f"s{state}"
-
-
-@st.composite
-def spaces(draw: st.DrawFn) -> Space:
-    size = draw(st.integers(3, 14))
-    arcs = draw(st.lists(st.lists(st.integers(0, size - 1), max_size=5), min_size=size, max_size=size))
-    try:
-        return explore(Graph(arcs))
-    except DomainError:
-        arcs[0] = [*arcs[0], size - 1]
-        return explore(Graph(arcs))
+from tests.beeline.graphs import Graph, spaces
 
 
 def reference(space: Space, limits: Limits, evict: Draws, choose: Draws) -> tuple[Outcome, dict[str, int]]:
@@ -99,3 +66,78 @@ def test_search_and_tally_equal_the_reference(space: Space, steps: int, width: i
         outcome = stop.value
     assert outcome == expected
     assert tally.choices.as_dict() == counts
+
+
+def test_steps_without_a_choice_ask_nothing() -> None:
+    line = explore(Graph([[1], [2], [3], []]))
+    with pytest.raises(StopIteration) as stop:
+        next(search(line, Limits(9, 2), Draws("x"), line.text))
+    assert stop.value.value == Outcome(True, 4, 3)
+
+
+def test_expansions_end_a_search_before_the_goal_leaves_the_frontier() -> None:
+    # The goal is in the frontier after three expansions, and counts only when it is expanded.
+    line = explore(Graph([[1], [2], [3], []]))
+    with pytest.raises(StopIteration) as stop:
+        next(search(line, Limits(3, 2), Draws("x"), line.text))
+    assert stop.value.value == Outcome(False, 3, None)
+
+
+def test_an_empty_frontier_ends_a_search() -> None:
+    # Evicting the only way to the goal leaves dead ends alone.
+    space = explore(Graph([[1, 2, 3], [], [], [4], []]))
+    ended = set()
+    for seed in range(20):
+        driven = search(space, Limits(9, 2), Draws(seed), space.text)
+        try:
+            next(driven)
+            while True:
+                driven.send(0)
+        except StopIteration as stop:
+            ended.add(stop.value)
+    assert ended == {Outcome(False, 3, None), Outcome(True, 4, 2)}
+
+
+def test_an_evicted_state_is_found_again_and_an_expanded_one_is_not() -> None:
+    # Both middle states lead to all others and back to the start.
+    space = explore(Graph([[1, 2, 3], [0, 2, 3], [0, 1, 3], [4], []]))
+    entered: list[int] = []
+    left: list[int] = []
+
+    class Watch:
+        def enter(self, state: int) -> None:
+            entered.append(state)
+
+        def leave(self, state: int) -> None:
+            left.append(state)
+
+        def force(self, state: int) -> None:
+            pass
+
+    again = 0
+    for seed in range(20):
+        entered.clear()
+        left.clear()
+        driven = search(space, Limits(9, 2), Draws(seed), space.text, Watch())
+        try:
+            frontier = next(driven)
+            expanded = {space.start}
+            while True:
+                assert not expanded & set(frontier.states)
+                assert len(frontier.states) == 2
+                expanded.add(frontier.states[0])
+                driven.send(0)
+        except StopIteration:
+            pass
+        assert entered.count(space.start) == 1
+        again += any(entered.count(state) > 1 for state in entered)
+    assert again
+
+
+@pytest.mark.parametrize("index", [2, -3])
+def test_an_index_outside_the_frontier_is_an_error(index: int) -> None:
+    space = explore(Graph([[1, 2], [], []]))
+    driven = search(space, Limits(9, 9), Draws("x"), space.text)
+    next(driven)
+    with pytest.raises(IndexError):
+        driven.send(index)
