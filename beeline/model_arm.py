@@ -156,10 +156,10 @@ def option_weights(answer: Answer, shown: tuple[str, ...]) -> tuple[list[float],
             return [0.0] * len(shown), f"{len(values)} probabilities for {len(shown)} options"
     try:
         # The usual case in a few passes of C: plain numbers, none negative, sum finite.
-        if {float, int}.issuperset(map(type, values)) and min(values) >= 0.0:
-            # float(): a sum of ints alone may be finite and yet beyond every float.
-            if 0.0 < float(sum(values)) < math.inf:
-                return values, None
+        # float(): a sum of ints alone may be finite and yet beyond every float.
+        plain = {float, int}.issuperset(map(type, values)) and min(values) >= 0.0
+        if plain and 0.0 < float(sum(values)) < math.inf:
+            return values, None
     except OverflowError:  # an int beyond every float
         pass
     weights = [_weight(value) for value in values]
