@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import inspect
 import signal
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 
 from beeline.errors import BeelineError
 from protocols.fake.faults import FAULTS
+from protocols.fake.plan import WHEN
+from protocols.fake.routes import ROUTES
 from protocols.fake.server import FakeServer
 
 __all__ = ["main"]
@@ -26,6 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             key=options.key,
             host=options.host,
             port=options.port,
+            seed=options.seed,
+            rpm=options.rpm,
+            tpm=options.tpm,
+            concurrency_limit=options.concurrency_limit,
         )
     except BeelineError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -48,13 +54,12 @@ async def _serve(server: FakeServer, faults: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    width = max(map(len, FAULTS))
-    table = "\n".join(f"  {name:{width}}  {_first_line(fault)}" for name, fault in FAULTS.items())
     parser = argparse.ArgumentParser(
         prog="python -m protocols.fake",
-        description="A test server for the Jev protocol. Without faults its answers conform, and its\n"
-        "probabilities depend only on the option texts.",
-        epilog="faults (NAME: always, NAME:0.1: that share of requests, NAME@3: the first three):\n" + table,
+        description="A test server for every protocol that models are asked in. Without faults its answers\n"
+        "conform, and its probabilities depend only on the option texts. Paths:\n"
+        + "\n".join(f"  {path}" for path in ROUTES),
+        epilog=_faults(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (default: loopback only)")
@@ -62,11 +67,24 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--fault", action="append", default=[], metavar="NAME", help="may be repeated")
     parser.add_argument("--latency-ms", type=float, default=0.0, metavar="N", help="wait before each reply")
     parser.add_argument("--key", help="refuse requests without this key")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of the draws of faults (default: 0)"
+    )
+    parser.add_argument("--rpm", type=float, metavar="N", help="429 with a hint above N requests a minute")
+    parser.add_argument("--tpm", type=float, metavar="N", help="429 with a hint above N tokens a minute")
+    parser.add_argument(
+        "--concurrency-limit", type=int, metavar="N", help="429 with a hint above N requests in flight"
+    )
     return parser
 
 
-def _first_line(function: object) -> str:
-    return (inspect.getdoc(function) or "").splitlines()[0]
+def _faults() -> str:
+    width = max(len(fault.usage) for fault in FAULTS.values())
+    lines = [f"faults ({WHEN}):"]
+    for title, faults in groupby(FAULTS.values(), key=lambda fault: fault.group):
+        lines += ["", f"{title}:"]
+        lines += [f"  {fault.usage:{width}}  {fault.help}" for fault in faults]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

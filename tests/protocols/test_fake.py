@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from beeline.errors import SettingError
-from protocols.fake import FAULTS, FakeServer, FaultPlan
+from protocols.fake import FAULTS, FakeServer
 from protocols.fake.__main__ import main
 from tests.protocols.asking import question, system_one
 from tests.shared import ROOT
@@ -141,53 +140,6 @@ def test_a_taken_port_is_an_error_not_a_hang() -> None:
         pass
 
 
-# --- faults ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_every_fault_does_something_and_says_what(name: str) -> None:
-    assert FAULTS[name].__doc__
-    asked = body([f"{i} of 40" for i in range(40)] + ["7", "3"])
-    if name in ("slow_body", "silent"):
-        with FakeServer(name) as server, pytest.raises(httpx.ReadTimeout):
-            httpx.post(server.base_url + "/systemone", json=asked, timeout=0.05, trust_env=False)
-        return
-    if name == "huge_body":
-        with (
-            FakeServer(name) as server,
-            httpx.stream("POST", server.base_url + "/systemone", json=asked, trust_env=False) as got,
-        ):
-            size = 0
-            for chunk in got.iter_bytes():
-                size += len(chunk)
-                if size > 16 * 1024 * 1024:
-                    return
-        raise AssertionError(f"it ended after {size} bytes")
-    with FakeServer() as plain, FakeServer(name) as faulty:
-        good = post(plain, asked)
-        try:
-            bad = post(faulty, asked, Authorization="Bearer me")
-        except httpx.TransportError:
-            assert name in ("reset", "cut_body")
-            return
-    assert (bad.status_code, bad.text) != (good.status_code, good.text)
-
-
-def test_plans() -> None:
-    always, first, share = FaultPlan.parse(["html", "html@2", "html:0.3"])
-    assert [always.strikes() for _ in range(4)] == [True] * 4
-    assert [first.strikes() for _ in range(4)] == [True, True, False, False]
-    struck = [share.strikes() for _ in range(1000)]
-    assert 250 < sum(struck) < 350
-    assert struck == [again.strikes() for again in [FaultPlan("html:0.3")] for _ in range(1000)]
-
-
-@pytest.mark.parametrize("text", ["htlm", "html:2", "html:x", "html:1.2.3", "html@-1", "HTML", ""])
-def test_an_unknown_plan_is_refused(text: str) -> None:
-    with pytest.raises(SettingError, match=r"no fault|number from 0 to 1"):
-        FaultPlan(text)
-
-
 # --- the program ----------------------------------------------------------------------------
 
 
@@ -218,7 +170,7 @@ def test_the_help_lists_every_fault(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert caught.value.code == 0
     shown = capsys.readouterr().out
-    assert all(f"\n  {name} " in shown for name in FAULTS)
+    assert all(f"\n  {fault.usage} " in shown for fault in FAULTS.values())
 
 
 def test_our_own_client_agrees_with_httpx(server: FakeServer) -> None:
