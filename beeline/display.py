@@ -26,10 +26,12 @@ class Display:
         self.title = title
         self.progress = progress
         self._over = threading.Event()
+        self._live_now = False
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        target = self._live if sys.stderr.isatty() else self._plain
+        self._live_now = sys.stderr.isatty()
+        target = self._live if self._live_now else self._plain
         self._thread = threading.Thread(target=target, name="display", daemon=True)
         self._thread.start()
         return self
@@ -41,6 +43,12 @@ class Display:
         if self._thread is not None:
             self._thread.join(timeout=2)
 
+    def notice(self, text: str | None) -> None:
+        """Show why the model waits, at once; None when it goes on."""
+        before, self.progress.notice = self.progress.notice, text
+        if not self._live_now and text != before:
+            print(f"{self.title}: {text or 'going on'}", file=sys.stderr, flush=True)
+
     def line(self) -> str:
         """The state in one line: trials, in flight, expansions, rate and time left."""
         p = self.progress
@@ -51,6 +59,8 @@ class Display:
         owed = p.total - p.kept - p.done
         if p.done and owed:
             text += f", about {_duration(owed * seconds / p.done)} left"
+        if p.notice:
+            text += f" · {p.notice}"
         return text
 
     def _plain(self) -> None:

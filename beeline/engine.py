@@ -18,9 +18,11 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any
 
+from beeline.archive import Archive
 from beeline.errors import WorkerError
 from beeline.model import Model
 from beeline.model_arm import ModelArmResult, UsabilityGuard
+from beeline.records import Cell
 from beeline.trace import Trace
 from beeline.worker import (
     DomainPlan,
@@ -34,7 +36,7 @@ from beeline.worker import (
     timed,
 )
 
-__all__ = ["LocalEngine", "Progress", "TrialDone", "warm_up"]
+__all__ = ["Asking", "LocalEngine", "Progress", "TrialDone", "warm_up"]
 
 _TRIES = 3
 """How often a trial may lose its worker process before the run stops."""
@@ -50,6 +52,8 @@ class TrialDone:
     finished: float
     result: dict[str, Any]
     trace: Trace | None
+    archive: list[str] | None = None
+    """Lines of the archive, where replies are kept."""
 
 
 @dataclass(slots=True)
@@ -61,10 +65,24 @@ class Progress:
     done: int = 0
     in_flight: int = 0
     expansions: int = 0
+    notice: str | None = None
+    """Why the model waits, if it does."""
     started: float = field(default_factory=time.monotonic)
 
 
 Store = Callable[[list[TrialDone]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The model of a condition, and what is kept of it."""
+
+    model: Model
+    config: str
+    """Canonical JSON of the model's config, for worker processes."""
+    cell: Cell
+    keep_traces: bool = True
+    keep_replies: bool = False
 
 
 def warm_up() -> None:
@@ -88,13 +106,12 @@ class LocalEngine:
         self,
         plan: DomainPlan,
         owed: list[tuple[int, int]],
-        model: Model | None,
-        model_config: str | None,
-        keep_traces: bool,
+        asking: Asking | None,
         store: Store,
         progress: Progress,
     ) -> None:
         """Run the owed (trial, repeat) pairs; ``store`` gets batches and must make them last.
+        Without ``asking`` the offline arms run alone.
 
         An error of one trial stops the run: trials in flight are dropped, what ended before is
         stored first. Raises what the trial or the store raised, WorkerError when a trial keeps
@@ -103,6 +120,7 @@ class LocalEngine:
         finished: asyncio.Queue[TrialDone | None] = asyncio.Queue()
         writer = asyncio.create_task(_write(finished, store, progress))
         trials = [(t, r) for t, r in owed]
+        model = asking.model if asking is not None else None
         if model is not None and model.placement == "loop":
             width = model.concurrency
             await model.open()
@@ -117,14 +135,13 @@ class LocalEngine:
             for trial, repeat in waiting:
                 progress.in_flight += 1
                 try:
-                    task = TrialTask(plan, trial, None, keep_traces)
-                    if model is None:
-                        done = await self._compute(run_offline, task, repeat)
-                    elif model.placement == "worker":
-                        task = TrialTask(plan, trial, model_config, keep_traces)
+                    if asking is None:
+                        done = await self._compute(run_offline, TrialTask(plan, trial), repeat)
+                    elif asking.model.placement == "worker":
+                        task = TrialTask(plan, trial, asking.config, asking.keep_traces, asking.keep_replies)
                         done = await self._compute(run_with_model, task, repeat)
                     else:
-                        done = await self._ask(task, repeat, model, guard, progress)
+                        done = await self._ask(plan, trial, repeat, asking, guard, progress)
                 finally:
                     progress.in_flight -= 1
                 finished.put_nowait(done)
@@ -173,35 +190,54 @@ class LocalEngine:
                     self._pool = None
                 continue
             lines = result.pop("trace", None)
+            archive = result.pop("archive", None)
             trace = None
             if lines is not None:
                 trace = Trace()
                 trace.lines = lines
-            return TrialDone(task.trial, repeat, started, ended, result, trace)
+            return TrialDone(task.trial, repeat, started, ended, result, trace, archive)
         raise WorkerError(
             f"domain {task.plan.name}, trial {task.trial}: its worker process died {_TRIES} times "
             "(out of memory?); finished trials are kept, try engine.workers=1"
         )
 
     async def _ask(
-        self, task: TrialTask, repeat: int, model: Model, guard: UsabilityGuard, progress: Progress
+        self,
+        plan: DomainPlan,
+        trial: int,
+        repeat: int,
+        asking: Asking,
+        guard: UsabilityGuard,
+        progress: Progress,
     ) -> TrialDone:
         """One trial with a model that is asked in this event loop."""
-        plan = task.plan
-        offline = await self._compute(run_offline, task, repeat)
+        offline = await self._compute(run_offline, TrialTask(plan, trial), repeat)
         result = offline.result
-        space = await asyncio.to_thread(open_space, plan, task.trial, result["instance"])
+        space = await asyncio.to_thread(open_space, plan, trial, result["instance"])
+        model = asking.model.for_trial(asking.cell, trial, repeat)
+        archive = Archive() if asking.keep_replies else None
         started = time.time()
-        steps = begin_model_arm(plan, space, task.trial, model, guard, task.keep_trace)
+        steps = begin_model_arm(plan, space, trial, asking.model, guard, asking.keep_traces)
         try:
             question = next(steps)
             while True:
-                question = steps.send(await model.answer(question))
+                answer = await model.answer(question)
+                if archive is not None:
+                    archive.add(question, answer)
+                question = steps.send(answer)
                 progress.expansions += 1
         except StopIteration as stop:
             done: ModelArmResult = stop.value
         arms = {**result["arms"], "model": done.as_dict(space.shortest_path, plan.limits)}
-        return TrialDone(task.trial, repeat, started, time.time(), {**result, "arms": arms}, done.trace)
+        return TrialDone(
+            trial,
+            repeat,
+            started,
+            time.time(),
+            {**result, "arms": arms},
+            done.trace,
+            archive.lines if archive is not None else None,
+        )
 
     def _workers(self) -> ProcessPoolExecutor:
         if self._pool is None:

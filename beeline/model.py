@@ -16,12 +16,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from beeline.errors import SettingError
 from beeline.question import Answer, Question
+from beeline.records import Cell
 from beeline.resolver import resolve
-from beeline.services import Services
+from beeline.services import Caps, Services
 
 __all__ = ["RESERVED_NAMES", "Model", "Placement", "make_model"]
 
@@ -45,6 +47,8 @@ class Model(ABC):
     placement: Placement = "loop"
     concurrency: int = 1
     """Trials in flight in one process (``loop`` only)."""
+    deterministic: bool = False
+    """The same question always gets the same answer, so that answers may be reused."""
     suites: ClassVar[tuple[str, ...]] = ("navigation",)
     """The suites whose questions this model can be asked."""
 
@@ -66,11 +70,24 @@ class Model(ABC):
     def attach(self, services: Services) -> None:  # noqa: B027 - optional, not abstract
         """Take what the run lends; called before :meth:`open`."""
 
+    def caps(self) -> Caps | None:
+        """The model's own caps; None when asking it costs nothing and is not counted."""
+        return None
+
     async def open(self) -> None:  # noqa: B027 - optional, not abstract
         """Get ready inside the event loop that will ask (``loop`` only); called once."""
 
     async def close(self) -> None:  # noqa: B027 - optional, not abstract
         """Release what :meth:`open` took; calling it twice, or unopened, is harmless."""
+
+    def for_trial(self, cell: Cell, trial: int, repeat: int) -> Model:
+        """Whom a trial asks: this model, unless answers depend on the trial (a replay)."""
+        return self
+
+    def reread(self, body: bytes, question: Question) -> Answer:
+        """The answer in an archived reply's body; models that keep bodies override it. Raises
+        ValueError where there is no such thing."""
+        raise ValueError(f"model {self.name} keeps no reply bodies")
 
     async def answer(self, question: Question) -> Answer:
         """Answer inside the event loop; called by many trials at once.
@@ -97,10 +114,12 @@ def make_model(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> Model:
     """Make the model that a resolved ``model`` config describes.
 
     ``config`` holds ``name``, ``target`` (``package.module:Class``) and the settings of that
-    class. Raises SettingError for a bad name or target and whatever the class refuses.
+    class; ``replay`` (a results folder to answer from) and ``reuse`` (the file of an answer cache)
+    wrap it. Raises SettingError for a bad name or target and whatever the class refuses.
     """
     settings = dict(config)
     name, target = settings.pop("name", None), settings.pop("target", None)
+    replay, reuse = settings.pop("replay", None), settings.pop("reuse", None)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise SettingError(
             f"model.name={name!r} cannot name records: use letters, digits, '.', '_' and '-', "
@@ -118,4 +137,13 @@ def make_model(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> Model:
         raise SettingError(
             f"model.target={target} is not a model: its class must derive from beeline.model.Model"
         )
-    return made.from_settings(name, settings, tuple(plugins))
+    model = made.from_settings(name, settings, tuple(plugins))
+    if replay is not None:
+        from beeline.replay import Replay
+
+        return Replay(model, Path(str(replay)))
+    if reuse is not None:
+        from beeline.answers import Reusing
+
+        return Reusing(model, Path(str(reuse)))
+    return model

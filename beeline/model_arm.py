@@ -22,6 +22,7 @@ from beeline.arms import ArmResult
 from beeline.draws import Draws
 from beeline.errors import DomainError, ModelError
 from beeline.latency import LatencyHistogram
+from beeline.outcomes import Ending
 from beeline.question import Answer, Question
 from beeline.search import Frontier, Limits, search
 from beeline.space import Space
@@ -57,6 +58,12 @@ class Usage:
     """Questions whose top probability was shared."""
     disagreements: int = 0
     """Answers whose own pick was not among the options with the highest probability."""
+    short_usage: int = 0
+    """Replies whose tokens are fewer than the question can have."""
+    cached: int = 0
+    """Answers from the answer cache."""
+    outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(Ending, 0))
+    """Decisions by how they ended (beeline.outcomes)."""
     latency: LatencyHistogram = field(default_factory=LatencyHistogram)
     served_models: dict[str, int] = field(default_factory=dict)
     """Answers by the model that says it gave them."""
@@ -68,6 +75,8 @@ class Usage:
         self.output_tokens = _sum(self.output_tokens, answer.output_tokens)
         self.cost_usd = _sum(self.cost_usd, answer.cost_usd)
         self.retries += answer.retries
+        self.short_usage += answer.short_usage
+        self.cached += answer.cached
         self.latency.add(answer.seconds)
         if answer.served_model is not None:
             self.served_models[answer.served_model] = self.served_models.get(answer.served_model, 0) + 1
@@ -85,6 +94,9 @@ class Usage:
             "retries": self.retries,
             "ties": self.ties,
             "disagreements": self.disagreements,
+            "short_usage": self.short_usage,
+            "cached": self.cached,
+            "outcomes": {ending.value: self.outcomes[ending] for ending in Ending},
             "latency_ms": self.latency.as_dict(),
             "served_models": dict(sorted(self.served_models.items())),
         }
@@ -216,6 +228,7 @@ def model_arm(
                 f"domain {domain}, trial {trial}: two states of one frontier have the same text: {twice!r}"
             )
         step = StepTrace() if trace is not None else None
+        ending = Ending.ANSWERED
         for attempt in (1, 2):
             positions = list(range(size))
             order.shuffle(positions)
@@ -234,20 +247,30 @@ def model_arm(
                     index = positions[place]
                 else:
                     usage.ties += 1
+                    if attempt == 1:
+                        ending = Ending.TIE
                     tied = [positions[i] for i, w in enumerate(weights) if w == top]
                     index = min(tied)
                 if answer.choice is not None and not _agrees(answer.choice, shown, weights, top):
                     usage.disagreements += 1
+                    if step is not None:
+                        step.disagrees = True
                 break
             guard.bad(problem)
             if answer.refused:
                 usage.refusals += 1
+                ending = Ending.REASKED_REFUSED
             else:
                 usage.invalid_answers += 1
+                ending = Ending.REASKED_INVALID
             if attempt == 2:
                 usage.fallbacks += 1
                 index = positions[0]
+                ending = Ending.FALLBACK
+        usage.outcomes[ending] += 1
         if trace is not None and step is not None:
+            step.ending = ending
+            step.sum = sum(weights)
             trace.step(space, tally, frontier, index, positions, weights, step, fallback=problem is not None)
         tally.choose(frontier.states[index])
         return index

@@ -12,9 +12,11 @@ from typing import Any
 
 from beeline.errors import SettingError, nearest
 
-__all__ = ["check_overrides", "config_folder"]
+__all__ = ["check_overrides", "config_folder", "with_defaults"]
 
 _OVERRIDE = re.compile(r"(?P<sign>[+~]{0,2})(?P<key>[\w./@:-]+)(=(?P<value>.*))?", re.DOTALL)
+_SHARED = "defaults"
+"""A folder of conf/ that is no group: what several options of a group have in common."""
 _SIMPLE = re.compile(r"[\w.,-]+")
 
 
@@ -31,7 +33,7 @@ def check_overrides(arguments: Sequence[str]) -> None:
 
     folder = config_folder()
     top = _plain(OmegaConf.load(folder / "config.yaml"))
-    groups = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    groups = sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name != _SHARED)
     chosen = {key: str(value) for entry in top.pop("defaults") for key, value in _group_of(entry)}
     top.pop("hydra")
     parsed = []
@@ -62,13 +64,12 @@ def check_overrides(arguments: Sequence[str]) -> None:
                     raise SettingError(f"{key}={option}: there is no such {key}: {nearest(option, options)}")
         elif rest and head in groups and _SIMPLE.fullmatch(chosen.get(head, "")):
             for option in chosen[head].split(","):
-                _check_path(folder / head / f"{option}.yaml", head, rest)
+                if not _in(top.get(head), rest):
+                    _check_path(folder / head / f"{option}.yaml", head, rest)
 
 
 def _check_path(path: Path, group: str, rest: Sequence[str]) -> None:
-    from omegaconf import OmegaConf
-
-    at: Any = _plain(OmegaConf.load(path)) if path.is_file() else None
+    at: Any = with_defaults(path) if path.is_file() else None
     where = group
     for part in rest:
         if not isinstance(at, dict) or (not at and where != group):
@@ -76,6 +77,27 @@ def _check_path(path: Path, group: str, rest: Sequence[str]) -> None:
         if part not in at:
             raise SettingError(f"{path.stem} has no setting {where}.{part}: {nearest(part, map(str, at))}")
         at, where = at[part], f"{where}.{part}"
+
+
+def _in(at: Any, rest: Sequence[str]) -> bool:
+    for part in rest:
+        if not isinstance(at, dict) or part not in at:
+            return False
+        at = at[part]
+    return True
+
+
+def with_defaults(path: Path) -> dict[str, Any]:
+    """A file's keys with those of the shared files that its defaults list names."""
+    from omegaconf import OmegaConf
+
+    found = _plain(OmegaConf.load(path))
+    shared: dict[str, Any] = {}
+    for entry in found.pop("defaults", []):
+        if isinstance(entry, str) and entry.startswith(f"/{_SHARED}/"):
+            name = entry.removeprefix("/").partition("@")[0]
+            shared |= with_defaults(config_folder() / f"{name}.yaml")
+    return shared | found
 
 
 def _plain(config: Any) -> dict[str, Any]:

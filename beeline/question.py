@@ -59,5 +59,11 @@ class Answer:
     """The option the reply itself names as its pick, if it names one; kept, never trusted."""
     problem: str | None = None
     """Why the reply holds no probabilities, when it holds none (an HTML page, no answer...)."""
+    request_id: str | None = None
+    """What the host calls this request, for its support."""
+    short_usage: bool = False
+    """The host counts fewer tokens than the question can have: it may have cut it."""
+    cached: bool = False
+    """Taken from the answer cache: nothing was sent."""
     raw: bytes | None = None
     """The reply's body with secrets masked, where it is to be archived."""

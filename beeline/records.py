@@ -41,6 +41,11 @@ class Cell:
         """The records file below a results folder."""
         return results / self.version / self.model / self.study / f"{self.domain}.{self.condition}.jsonl"
 
+    def archive_path(self, results: Path, trial: int, repeat: int) -> Path:
+        """The archive of one trial's answers."""
+        folder = results / "archive" / self.version / self.model / self.study
+        return folder / f"{self.domain}.{self.condition}" / f"{trial}.{repeat}.jsonl.gz"
+
     def trace_path(self, results: Path, trial: int, repeat: int) -> Path:
         """The trace of one trial."""
         folder = results / "traces" / self.version / self.model / self.study

@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -21,13 +21,18 @@ from beeline import __version__
 from beeline.cache import cache_folder
 from beeline.digest import canonical, differences
 from beeline.display import Display
-from beeline.engine import LocalEngine, Progress, TrialDone
-from beeline.errors import SettingError, StorageError
+from beeline.engine import Asking, LocalEngine, Progress, TrialDone
+from beeline.errors import BeelineError, SettingError, StorageError
+from beeline.ledger import FILE, Ledger
+from beeline.lines import write_lines
 from beeline.model_arm import Wording
 from beeline.records import Cell, Record, RecordLog, read_records
+from beeline.rerun import again_owed, keep_new
 from beeline.resolver import resolve
 from beeline.scoring import Summary, summarise
+from beeline.services import Services
 from beeline.spec import Spec
+from beeline.stops import clear_stop, note_stop
 from beeline.study import Condition
 from beeline.versions import WORDINGS
 from beeline.worker import DomainPlan
@@ -38,6 +43,10 @@ __all__ = ["run"]
 def run(spec: Spec) -> list[Summary]:
     """Run every condition of a spec and return its summaries; raises a BeelineError that says
     why it stopped. What was finished before an error is kept."""
+    text = spec.study.perform(spec)
+    if text is not None:
+        print(text, flush=True)
+        return []
     engine = LocalEngine(spec.workers)
     summaries = []
     try:
@@ -58,33 +67,48 @@ def _run_condition(spec: Spec, condition: Condition, engine: LocalEngine) -> Sum
         for note in reading.notes:
             print(f"note: {note}", file=sys.stderr)
         _check_same(spec, path, reading.records)
-        kept = {record.key for record in reading.records}
-        owed = [key for key in wanted if key not in kept]
+        kept = {record.key: record for record in reading.records}
+        again = again_owed(spec.rerun, spec.results, [kept[key] for key in wanted if key in kept])
+        owed = [key for key in wanted if key not in kept or key in again]
         if owed:
             _save_spec(spec, cell)
             progress = Progress(total=len(wanted), kept=len(wanted) - len(owed))
             title = f"{spec.domain_name} · {spec.model_name}"
 
             def store(batch: list[TrialDone]) -> None:
-                log.append([_record(spec, cell, done) for done in batch])
+                records = [_record(spec, cell, done) for done in batch]
+                worth = [keep_new(spec.rerun, kept[r.key], r) if r.key in again else True for r in records]
+                for done, keep in zip(batch, worth, strict=True):
+                    if keep:
+                        _keep_files(spec, cell, done)
+                log.append([record for record, keep in zip(records, worth, strict=True) if keep])
 
-            with Display(title, progress):
-                asyncio.run(
-                    engine.run(
-                        _plan(spec),
-                        owed,
-                        spec.model,
-                        None if spec.model_config is None else canonical(dict(spec.model_config)),
-                        spec.traces,
-                        store,
-                        progress,
-                    )
-                )
+            try:
+                with Display(title, progress) as display:
+                    asking = _asking(spec, cell, display.notice)
+                    asyncio.run(engine.run(_plan(spec), owed, asking, store, progress))
+            except BeelineError as error:
+                note_stop(spec.results, cell, error, progress.kept + progress.done, len(wanted))
+                raise
+        clear_stop(spec.results, cell)
         records = read_records(path).records
     chosen = [record for record in records if record.key in set(wanted)]
     summary = summarise(chosen)
     _track(spec, cell, records)
     return summary
+
+
+def _asking(spec: Spec, cell: Cell, notice: Callable[[str | None], None]) -> Asking | None:
+    """The model with what the run lends it; None where no model is asked."""
+    model = spec.model
+    if model is None or spec.model_config is None:
+        return None
+    caps = model.caps()
+    meter = None
+    if caps is not None:
+        meter = Ledger(spec.results / FILE, spec.caps).account(model.name, caps)
+    model.attach(Services(meter, notice, spec.archive))
+    return Asking(model, canonical(dict(spec.model_config)), cell, spec.traces, spec.archive)
 
 
 def _plan(spec: Spec) -> DomainPlan:
@@ -101,24 +125,31 @@ def _plan(spec: Spec) -> DomainPlan:
     )
 
 
-def _record(spec: Spec, cell: Cell, done: TrialDone) -> Record:
-    """Write the trace, if there is one, and make the record: a record implies its trace."""
-    model_id = spec.model.model_id if spec.model is not None else None
+def _keep_files(spec: Spec, cell: Cell, done: TrialDone) -> None:
+    """Write trace and archive, where there are any, before the record: a record implies them."""
+    if done.trace is None and done.archive is None:
+        return
+    header = {
+        "schema": 1,
+        "version": cell.version,
+        "definition": spec.definition.digest,
+        "domain": cell.domain,
+        "model": cell.model,
+        "model_id": spec.model.model_id if spec.model is not None else None,
+        "study": cell.study,
+        "condition": cell.condition,
+        "trial": done.trial,
+        "repeat": done.repeat,
+        "shortest_path": done.result["shortest_path"],
+    }
     if done.trace is not None:
-        header = {
-            "schema": 1,
-            "version": cell.version,
-            "definition": spec.definition.digest,
-            "domain": cell.domain,
-            "model": cell.model,
-            "model_id": model_id,
-            "study": cell.study,
-            "condition": cell.condition,
-            "trial": done.trial,
-            "repeat": done.repeat,
-            "shortest_path": done.result["shortest_path"],
-        }
         done.trace.write(cell.trace_path(spec.results, done.trial, done.repeat), header)
+    if done.archive is not None:
+        write_lines(cell.archive_path(spec.results, done.trial, done.repeat), header, done.archive, "archive")
+
+
+def _record(spec: Spec, cell: Cell, done: TrialDone) -> Record:
+    model_id = spec.model.model_id if spec.model is not None else None
     return Record(
         version=cell.version,
         definition=spec.definition.digest,

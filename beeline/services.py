@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Estimate", "Meter", "Services"]
+from beeline.spend_caps import Caps
+
+__all__ = ["Caps", "Estimate", "Meter", "Services"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from beeline.cache import cache_folder
 from beeline.digest import digest_of
 from beeline.errors import SettingError, nearest
 from beeline.model import Model, make_model
 from beeline.overrides import config_folder
 from beeline.problem import Domain
+from beeline.rerun import RERUNS
 from beeline.resolver import resolve
+from beeline.services import Caps
 from beeline.study import Study
 from beeline.versions import Definition, name_run
 
@@ -27,7 +30,21 @@ MAX_TRIALS = 100
 NO_MODEL = "none"
 
 _GROUPS = ("domain", "model", "version", "study", "engine", "tracking")
-_SETTINGS = (*_GROUPS, "trials", "results", "traces", "cache", "suite", "custom", "plugins")
+_SETTINGS = (
+    *_GROUPS,
+    "trials",
+    "results",
+    "traces",
+    "archive",
+    "cache",
+    "reuse",
+    "rerun",
+    "spend",
+    "suite",
+    "custom",
+    "plugins",
+)
+_SPEND = ("max_usd", "max_tokens", "max_requests")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +65,12 @@ class Spec:
     trials: int
     results: Path
     traces: bool
+    archive: bool
+    """Keep every reply."""
+    rerun: str | None
+    """One of beeline.rerun.RERUNS, or None."""
+    caps: Caps
+    """Of all models of the results folder together."""
     cache: bool
     suite: str | None
     plugins: tuple[str, ...]
@@ -105,6 +128,10 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
     model_config = None
     if study.asks_model:
         model_config = dict(_mapping(config, "model"))
+        if _switch(config, "reuse"):
+            if model_config.get("replay") is not None:
+                raise SettingError("reuse=on and model.replay exclude each other: a replay asks nobody")
+            model_config["reuse"] = str(cache_folder().with_name("answers") / "answers.sqlite")
         model = make_model(model_config, allowed)
         if domain.suite not in model.suites:
             raise SettingError(
@@ -117,7 +144,8 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
                 f"{version} holds up to {definition.limits.max_frontier}: it cannot be run (options are "
                 "never left out)"
             )
-        model.check()
+        if study.needs_key:
+            model.check()
     return Spec(
         domain_name=name,
         domain_target=str(domain_config["target"]),
@@ -132,6 +160,9 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
         trials=_trials(config["trials"]),
         results=Path(str(config["results"])),
         traces=_switch(config, "traces"),
+        archive=_switch(config, "archive"),
+        rerun=_rerun(config),
+        caps=_caps(_mapping(config, "spend")),
         cache=_switch(config, "cache"),
         suite=_text(config, "suite"),
         plugins=allowed,
@@ -183,6 +214,29 @@ def _switch(config: Mapping[str, Any], key: str) -> bool:
     if not isinstance(value, bool):
         raise SettingError(f"{key}={value}: must be on or off")
     return value
+
+
+def _rerun(config: Mapping[str, Any]) -> str | None:
+    value = config["rerun"]
+    if value is not None and value not in RERUNS:
+        raise SettingError(f"rerun={value}: {nearest(str(value), RERUNS)}")
+    return value
+
+
+def _caps(values: Mapping[str, Any]) -> Caps:
+    for key in values:
+        if key not in _SPEND:
+            raise SettingError(f"there is no setting spend.{key}: {nearest(str(key), _SPEND)}")
+    usd, tokens, requests = (values.get(key) for key in _SPEND)
+    number = usd is None or (isinstance(usd, int | float) and not isinstance(usd, bool) and 0 <= usd < 1e9)
+    if not number:
+        raise SettingError(f"spend.max_usd={usd!r}: must be US dollars, 0 or more, or null for no cap")
+    for key, value in (("max_tokens", tokens), ("max_requests", requests)):
+        if value is not None and (type(value) is not int or value < 0):
+            raise SettingError(
+                f"spend.{key}={value!r}: must be a whole number, 0 or more, or null for no cap"
+            )
+    return Caps(None if usd is None else float(usd), tokens, requests)
 
 
 def _text(config: Mapping[str, Any], key: str) -> str | None:

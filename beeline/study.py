@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from beeline.spec import Spec
 
 __all__ = ["BENCHMARK", "Condition", "Study"]
 
@@ -29,7 +32,15 @@ class Study(ABC):
 
     name: ClassVar[str]
     asks_model: ClassVar[bool]
+    """Whether conditions have a model arm; False keeps the records under the name ``none``."""
+    needs_key: ClassVar[bool] = True
+    """False when nothing is sent, so that no key need be there."""
 
     @abstractmethod
     def conditions(self) -> tuple[Condition, ...]:
         """The conditions, in the order they run; names are unique."""
+
+    def perform(self, spec: Spec) -> str | None:
+        """A study that is no list of trials overrides this: it does its work and returns the text
+        to be shown, and no conditions are run."""
+        return None

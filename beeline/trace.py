@@ -9,14 +9,11 @@ shown at place k.
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 from heapq import nlargest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from beeline.errors import StorageError
+from beeline.lines import compact, read_lines, write_lines
 from beeline.question import Answer
 
 if TYPE_CHECKING:
@@ -32,28 +29,33 @@ TOP = 5
 class StepTrace:
     """The replies to one step's question, its second asking included."""
 
-    __slots__ = ("choice", "input_tokens", "invalid", "latency_ms", "refusals", "requests", "retries")
+    __slots__ = ("choice", "disagrees", "ending", "replies", "sum")
 
     def __init__(self) -> None:
-        self.requests = 0
-        self.input_tokens: list[int | None] = []
-        self.latency_ms: list[float] = []
-        self.refusals = 0
-        self.invalid: list[str] = []
-        self.retries = 0
+        self.replies: list[dict[str, Any]] = []
         self.choice: str | None = None
+        self.disagrees = False
+        self.ending: str | None = None
+        self.sum: float | None = None
 
     def reply(self, answer: Answer, problem: str | None) -> None:
         """Note one reply and why it was unusable (None when it was usable)."""
-        self.requests += 1
-        self.input_tokens.append(answer.input_tokens)
-        self.latency_ms.append(round(answer.seconds * 1000.0, 3))
-        self.retries += answer.retries
         self.choice = answer.choice
-        if answer.refused:
-            self.refusals += 1
-        elif problem is not None:
-            self.invalid.append(problem)
+        self.replies.append(
+            {
+                "seconds": answer.seconds,
+                "input_tokens": answer.input_tokens,
+                "output_tokens": answer.output_tokens,
+                "cost_usd": answer.cost_usd,
+                "served": answer.served_model,
+                "request": answer.request_id,
+                "retries": answer.retries,
+                "refused": answer.refused,
+                "problem": problem,
+                "short_usage": answer.short_usage,
+                "cached": answer.cached,
+            }
+        )
 
 
 class Trace:
@@ -122,35 +124,21 @@ class Trace:
             "probability": weights[order.index(index)],
             "top": [[i, w, tally.judge(states[i]).distance] for w, i in top],
             "order": order,
-            "requests": replies.requests,
-            "input_tokens": replies.input_tokens,
-            "latency_ms": replies.latency_ms,
-            "refusals": replies.refusals,
-            "invalid": replies.invalid,
+            "sum": replies.sum,
+            "replies": replies.replies,
             "fallback": fallback,
-            "retries": replies.retries,
+            "ending": replies.ending,
             "choice": replies.choice,
+            "disagrees": replies.disagrees,
         }
         self._append(line)
 
     def _append(self, line: dict[str, Any]) -> None:
-        self.lines.append(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
+        self.lines.append(compact(line))
 
     def write(self, path: Path, header: dict[str, Any]) -> None:
-        """Write header and lines compressed, under a temporary name first; raises StorageError.
-
-        The compressed bytes carry no time of day, so equal traces are equal files.
-        """
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")) + "\n"
-        body = (text + "".join(line + "\n" for line in self.lines)).encode()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(gzip.compress(body, compresslevel=3, mtime=0))
-            os.replace(temporary, path)
-        except OSError as error:
-            temporary.unlink(missing_ok=True)
-            raise StorageError(f"cannot write the trace {path}: {error.strerror or error}") from error
+        """Write header and lines; raises StorageError."""
+        write_lines(path, header, self.lines, "trace")
 
 
 def _falling(pair: tuple[float, int]) -> tuple[float, int]:
@@ -159,9 +147,4 @@ def _falling(pair: tuple[float, int]) -> tuple[float, int]:
 
 def read_trace(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The header and the step lines of a trace; raises StorageError naming the file."""
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            header, *steps = (json.loads(line) for line in file)
-    except (OSError, EOFError, ValueError) as error:
-        raise StorageError(f"cannot read the trace {path}: {error}") from error
-    return header, steps
+    return read_lines(path, "trace")

@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from beeline.archive import Archive
 from beeline.arms import run_offline_arms
 from beeline.cache import TrialCache
 from beeline.digest import canonical
@@ -63,6 +64,7 @@ class TrialTask:
     trial: int
     model: str | None = None
     keep_trace: bool = False
+    keep_replies: bool = False
 
 
 @lru_cache(maxsize=32)
@@ -142,8 +144,8 @@ def _model_of(config: str, plugins: tuple[str, ...]) -> tuple[Model, UsabilityGu
 def run_with_model(task: TrialTask) -> dict[str, Any]:
     """A whole trial with a model that is asked in this process.
 
-    As :func:`run_offline`, with the model arm among the arms and ``trace`` holding its lines
-    (None when not kept).
+    As :func:`run_offline`, with the model arm among the arms; ``trace`` and ``archive`` hold
+    their lines (None when not kept).
     """
     assert task.model is not None
     plan = task.plan
@@ -152,14 +154,19 @@ def run_with_model(task: TrialTask) -> dict[str, Any]:
         space = open_space(plan, task.trial, result["instance"])
     model, guard = _model_of(task.model, plan.plugins)
     steps = begin_model_arm(plan, space, task.trial, model, guard, task.keep_trace)
+    archive = Archive() if task.keep_replies else None
     try:
         question = next(steps)
         while True:
-            question = steps.send(model.answer_now(question))
+            answer = model.answer_now(question)
+            if archive is not None:
+                archive.add(question, answer)
+            question = steps.send(answer)
     except StopIteration as stop:
         done: ModelArmResult = stop.value
     arms = {**result["arms"], "model": done.as_dict(space.shortest_path, plan.limits)}
-    return {**result, "arms": arms, "trace": done.trace.lines if done.trace is not None else None}
+    trace = done.trace.lines if done.trace is not None else None
+    return {**result, "arms": arms, "trace": trace, "archive": archive and archive.lines}
 
 
 def timed(function: Any, task: TrialTask) -> tuple[float, float, dict[str, Any]]:

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from beeline.display import Display
-from beeline.engine import LocalEngine, Progress, TrialDone
+from beeline.engine import Asking, LocalEngine, Progress, TrialDone
 from beeline.model import Model
 from beeline.question import Answer, Question
+from beeline.records import Cell
 from benchmarks.offline import plans
 
 TRIALS = 10
+CELL = Cell("1.0.0", "instant", "score", "word_ladder", "benchmark")
 
 
 class Instant(Model):
@@ -53,7 +55,7 @@ def main() -> None:
         engine = LocalEngine()
         owed = [(trial, 1) for trial in range(1, TRIALS + 1)]
         # Offline arms first, so that only the model side is measured.
-        asyncio.run(engine.run(plan, owed, None, None, False, lambda batch: None, Progress()))
+        asyncio.run(engine.run(plan, owed, None, lambda batch: None, Progress()))
         requests = 0
 
         def store(batch: list[TrialDone]) -> None:
@@ -66,7 +68,7 @@ def main() -> None:
         progress = Progress(total=TRIALS)
         wall, cpu = time.perf_counter(), time.process_time()
         with Display("decisions", progress):
-            asyncio.run(engine.run(plan, owed, Instant(), None, True, store, progress))
+            asyncio.run(engine.run(plan, owed, Asking(Instant(), "{}", CELL), store, progress))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         engine.close()
     json.dump(

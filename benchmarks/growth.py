@@ -19,10 +19,10 @@ from typing import Any
 
 from beeline.digest import canonical
 from beeline.draws import Draws
-from beeline.engine import LocalEngine, Progress, TrialDone
+from beeline.engine import Asking, LocalEngine, Progress, TrialDone
 from beeline.search import Limits
 from beeline.worker import DomainPlan, domain_of
-from benchmarks.decisions import Instant
+from benchmarks.decisions import CELL, Instant
 from benchmarks.offline import plans
 
 
@@ -51,7 +51,7 @@ def offline_seconds(name: str, trials: int, workers: int) -> float:
 
     def go(numbers: range) -> None:
         owed = [(trial, 1) for trial in numbers]
-        asyncio.run(engine.run(plan, owed, None, None, False, lambda batch: None, Progress()))
+        asyncio.run(engine.run(plan, owed, None, lambda batch: None, Progress()))
 
     try:
         go(range(1, 1 + 4 * workers))
@@ -71,14 +71,14 @@ def decision_ms(options: int) -> float:
         engine, asked = LocalEngine(), 0
         try:
             owed = [(trial, 1) for trial in range(1, 5)]
-            asyncio.run(engine.run(plan, owed, None, None, False, lambda batch: None, Progress()))
+            asyncio.run(engine.run(plan, owed, None, lambda batch: None, Progress()))
 
             def store(batch: list[TrialDone]) -> None:
                 nonlocal asked
                 asked += sum(done.result["arms"]["model"]["requests"] for done in batch)
 
             begin = time.process_time()
-            asyncio.run(engine.run(plan, owed, Instant(), None, True, store, Progress()))
+            asyncio.run(engine.run(plan, owed, Asking(Instant(), "{}", CELL), store, Progress()))
             return round(1000 * (time.process_time() - begin) / asked, 4)
         finally:
             engine.close()

@@ -62,7 +62,7 @@ def run_all(cache: str, trials: int) -> dict[str, dict[str, float]]:
         for plan in plans(cache):
             begin = time.perf_counter()
             owed = [(trial, 1) for trial in range(1, trials + 1)]
-            asyncio.run(engine.run(plan, owed, None, None, False, lambda batch: None, Progress()))
+            asyncio.run(engine.run(plan, owed, None, lambda batch: None, Progress()))
             seconds[plan.name] = {"wall_s": round(time.perf_counter() - begin, 3)}
     finally:
         pool = engine._pool

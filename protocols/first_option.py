@@ -26,6 +26,7 @@ class FirstOption(Model):
     """Probability 1 for the first shown option."""
 
     placement = "worker"
+    deterministic = True
     # No limit of its own; what a version allows is far below.
     max_options = 1_000_000
 

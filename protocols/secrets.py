@@ -1,4 +1,4 @@
-"""API keys: read from the environment, never shown.
+"""API keys: read from .env, the environment or a mounted file, never shown.
 
 A config names the variable that holds a key, never the key. The key lives in a
 :class:`Secret`, which prints as ``***``, and :func:`masked` takes it out of any text that came
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from beeline.errors import SettingError
 
@@ -50,20 +51,68 @@ def masked_bytes(body: bytes, secrets: Iterable[Secret]) -> bytes:
     return body
 
 
-def read_key(variable: str, environment: Mapping[str, str] | None = None) -> Secret:
-    """The key that the environment variable holds, blanks around it left out.
+def read_key(
+    variable: str,
+    environment: Mapping[str, str] | None = None,
+    *,
+    dotenv: Path | None = None,
+    run_secrets: Path = Path("/run/secrets"),
+) -> Secret:
+    """The key named ``variable``, blanks around it left out. Looked for in this order:
 
-    Raises SettingError when it is absent, empty or cannot be sent in a header (the message
-    names the variable, never the value).
+    1. the line ``NAME=...`` of the file ``.env`` in the working directory,
+    2. the environment variable NAME,
+    3. the file that the environment variable (or line of .env) ``NAME_FILE`` names,
+    4. the file ``/run/secrets/NAME``, as Docker and Kubernetes mount it.
+
+    The first that is there and not empty counts. Raises SettingError when there is none, a file
+    cannot be read, or the key cannot be sent in a header; messages name the place, never the value.
     """
-    value = (os.environ if environment is None else environment).get(variable, "").strip()
-    if not value:
-        raise SettingError(
-            f"the environment variable {variable} holds no key: type export {variable}=YOUR_KEY and run again"
-        )
-    if not (value.isascii() and value.isprintable()):
-        raise SettingError(
-            f"the key in the environment variable {variable} has characters that no HTTP header can carry: "
-            "copy it again"
-        )
-    return Secret(value)
+    env = os.environ if environment is None else environment
+    path = dotenv if dotenv is not None else Path(".env")
+    lines = _dotenv(path)
+    named = lines.get(f"{variable}_FILE", "").strip() or env.get(f"{variable}_FILE", "").strip()
+    mounted = run_secrets / variable
+    for value, place in (
+        (lines.get(variable, ""), f"{variable} in {path}"),
+        (env.get(variable, ""), f"the environment variable {variable}"),
+        (_file(Path(named)) if named else "", f"the file {named} of {variable}_FILE"),
+        (_file(mounted) if mounted.is_file() else "", f"the file {mounted}"),
+    ):
+        key = value.strip()
+        if not key:
+            continue
+        if not (key.isascii() and key.isprintable()):
+            raise SettingError(
+                f"the key in {place} has characters that no HTTP header can carry: copy it again"
+            )
+        return Secret(key)
+    raise SettingError(
+        f"the environment variable {variable} holds no key: type export {variable}=YOUR_KEY and run again or "
+        f"put {variable}=YOUR_KEY into a file .env here, name a file with {variable}_FILE or mount {mounted}"
+    )
+
+
+def _dotenv(path: Path) -> Mapping[str, str]:
+    if not path.is_file():
+        return {}
+    from dotenv import dotenv_values
+
+    try:
+        # No interpolation: a key may hold a dollar sign.
+        found = dotenv_values(path, interpolate=False)
+    except (OSError, ValueError) as error:
+        raise SettingError(f"cannot read {path.absolute()}: {_reason(error)}") from None
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _file(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise SettingError(f"cannot read the key file {path}: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    # A decoding error quotes what it could not read.
+    return getattr(error, "strerror", None) or "it is not UTF-8 text"

@@ -27,21 +27,26 @@ def setting(
     above: float | None = None,
     most: float | None = None,
     missing: str | None = None,
+    blank: bool = False,
 ) -> Any:
     """A dataclass field with bounds.
 
-    ``least`` and ``most`` are included, ``above`` is not. ``missing`` is what to do when a
+    ``least`` and ``most`` are included, ``above`` is not. ``blank`` lets a text be empty or end
+    in blanks. ``missing`` is what to do when a
     setting without a default is absent or null, appended to the error.
     """
-    return field(default=default, metadata={"least": least, "above": above, "most": most, "missing": missing})
+    return field(
+        default=default,
+        metadata={"least": least, "above": above, "most": most, "missing": missing, "blank": blank},
+    )
 
 
 def read_settings(cls: type[T], settings: Mapping[str, Any], where: str = "model") -> T:
     """An instance of the dataclass ``cls`` made from ``settings``.
 
-    Known types: str, int, float (an integer will do), bool, ``tuple[str, ...]`` (from a list)
-    and any of these or None. Null for a setting without a default counts as missing. Raises
-    SettingError with one sentence a problem.
+    Known types: str, int, float (an integer will do), bool, ``tuple[str, ...]`` (from a list),
+    ``Mapping[str, str]`` and any of these or None. Null for a setting without a default counts
+    as missing. Raises SettingError with one sentence a problem.
     """
     known: dict[str, Field[Any]] = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
     hints = get_type_hints(cls)
@@ -55,6 +60,9 @@ def read_settings(cls: type[T], settings: Mapping[str, Any], where: str = "model
         if value is None and known[key].default is MISSING:
             continue
         try:
+            if known[key].metadata.get("blank") and isinstance(value, str):
+                values[key] = value
+                continue
             values[key] = _bounded(_typed(value, hints[key]), known[key].metadata)
         except ValueError as error:
             problems.append(f"{where}.{key}={value!r} must be {error}")
@@ -100,6 +108,10 @@ def _typed(value: Any, hint: Any) -> Any:
         if isinstance(value, Sequence) and not isinstance(value, str | bytes):
             return tuple(_typed(item, str) for item in value)
         raise ValueError("a list such as [a,b]")
+    if hint == Mapping[str, str]:
+        if isinstance(value, Mapping) and all(isinstance(v, str) and v for kv in value.items() for v in kv):
+            return dict(value)
+        raise ValueError("a mapping from text to text such as {'/': '|'}")
     raise TypeError(f"settings of type {hint} are not supported")
 
 

@@ -42,6 +42,7 @@ class Sparrow(Model):
     """A sparrow-decider model, loaded at the first question."""
 
     placement = "worker"
+    deterministic = True
 
     def __init__(self, name: str, settings: SparrowSettings) -> None:
         self.name = name

@@ -29,6 +29,7 @@ __all__ = [
     "geometric_interval",
     "mean_interval",
     "overall_interval",
+    "resampled_means",
     "uniform_draws",
 ]
 
@@ -100,20 +101,27 @@ def overall_interval(scores: Mapping[str, Sequence[float]], path: Sequence[str |
     return Interval(math.exp(value), math.exp(low), math.exp(high))
 
 
+def resampled_means(groups: Sequence[Sequence[float]], path: Sequence[str | int]) -> NDArray[np.float64]:
+    """RESAMPLES means of the groups' means, in the order drawn; groups are resampled apart."""
+    return _means_of_means(tuple(tuple(group) for group in groups), seed_of(*path))
+
+
 @lru_cache(maxsize=4_096)
 def _bounds(groups: tuple[tuple[float, ...], ...], seed: int) -> tuple[float, float]:
     """The bounds of the mean of the groups' means.
 
     Remembered, because a report over many models meets the same offline arms again with each.
     """
+    means = np.partition(_means_of_means(groups, seed), (_LOW, _HIGH))
+    return float(means[_LOW]), float(means[_HIGH])
+
+
+def _means_of_means(groups: tuple[tuple[float, ...], ...], seed: int) -> NDArray[np.float64]:
     per_group = _resampled_means(groups, seed)
     if len(groups) == 1:
-        means = per_group[0]
-    else:
-        columns = zip(*(row.tolist() for row in per_group), strict=True)
-        means = np.array([math.fsum(column) for column in columns]) / len(groups)
-    means = np.partition(means, (_LOW, _HIGH))
-    return float(means[_LOW]), float(means[_HIGH])
+        return per_group[0]
+    columns = zip(*(row.tolist() for row in per_group), strict=True)
+    return np.array([math.fsum(column) for column in columns]) / len(groups)
 
 
 def _resampled_means(groups: tuple[tuple[float, ...], ...], seed: int) -> list[NDArray[np.float64]]:

@@ -37,10 +37,9 @@ class Limbs:
         at most as many items as :func:`split` was told."""
         limbs = zip(self.parts, self.scales, strict=True)
         sums: list[NDArray[np.float64]] = [part.take(picks).sum(axis=1) * scale for part, scale in limbs]
-        if len(sums) == 1:
-            return sums[0] + 0.0  # turns -0.0 into fsum's 0.0
-        if len(sums) == 2:
-            return sums[0] + sums[1]
+        if len(sums) <= 2:
+            # Zero turns -0.0 into fsum's 0.0, and a lone sum needs no other.
+            return sums[0] + (sums[1] if len(sums) == 2 else 0.0) + 0.0
         return np.array([math.fsum(column) for column in zip(*(part.tolist() for part in sums), strict=True)])
 
 

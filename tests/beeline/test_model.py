@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from omegaconf import OmegaConf
 
 from beeline.errors import SettingError
 from beeline.model import Model, make_model
+from beeline.overrides import with_defaults
 from beeline.question import Answer, Question
 from tests.shared import ROOT
 
@@ -25,7 +25,7 @@ NEEDED = {
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
 def test_every_config_makes_a_model(path: Any) -> None:
-    config = OmegaConf.to_container(OmegaConf.load(path))
+    config = with_defaults(path)
     assert isinstance(config, dict)
     model = make_model(config | NEEDED.get(path.stem, {}), ["tests"])
     assert model.name == path.stem
