@@ -14,17 +14,42 @@ import html
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
-__all__ = ["Verdict", "clean", "explain", "hinted_wait", "judge"]
+__all__ = ["Verdict", "clean", "explain", "hinted_wait", "judge", "says_refusal", "scrubbed"]
 
 #: Parts of a 429 body that mean: waiting will not help (OpenAI's code, Cloudflare's sentence).
 _CREDIT = re.compile(rb"insufficient_quota|free allocation", re.IGNORECASE)
+#: Statuses under which a host reports that a model declined. Never those about keys, credit,
+#: addresses, size or rate, whatever their body says.
+_REFUSING = frozenset((400, 403, 409, 422, 424, 451))
+_REFUSAL_CODES = re.compile(
+    r"(model_)?refus(al|ed)|content_(filter(ed)?|polic(y|y_violation)|moderation|blocked|management_policy)"
+    r"|moderation(_blocked|_error|_flagged|_required)?|safety(_violation|_blocked|_refusal)?|policy_violation"
+    r"|responsible_?ai_?policy_?violation|prompt_blocked|input_flagged|flagged_input",
+    re.IGNORECASE,
+)
+_REFUSAL_WORDS = re.compile(
+    r"\bmodel (has )?(refused|declined)\b|\brefus(ed|es) to (answer|respond|decide)\b"
+    r"|\bdeclined to (answer|respond|decide)\b|\b(answer|response|result|output) (was|is) an? refusal\b"
+    r"|\breturned a refusal\b|\b(input|prompt|request|content) (was|is|has been) flagged\b"
+    r"|\bmoderation\b.{0,80}\b(flagged|blocked|rejected)\b"
+    r"|\b(flagged|blocked|rejected) by .{0,40}\bmoderation\b"
+    r"|\bviolat\w+ .{0,60}\b(content|usage|safety) polic|\b(filtered|blocked|triggering) .{0,80}"
+    r"\bcontent (filter|policy|management policy)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+#: Words of an error that is about who asks or how, not about what is asked.
+_WHO_ASKS = re.compile(
+    r"api[ _-]?key|authenti|authori[sz]|credential|permission|forbidden|bearer|\btoken (is|was)|billing"
+    r"|credit|quota|subscription|verif(y|ication)|country|region|support|unknown|parameter|field",
+    re.IGNORECASE,
+)
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 #: Enough for any sentence; the rest of a long body is not looked at.
 _LOOKED_AT = 20_000
@@ -103,6 +128,37 @@ def explain(body: bytes, content_type: str = "") -> str:
     return clean(text)
 
 
+def says_refusal(status: int, body: bytes) -> bool:
+    """Whether an error reply means that the model declined this one question.
+
+    Some hosts report a refusal as an API error (protocols.md 12.13). Such a question is counted as
+    refused; everything else about 4xx ends the run. So this is cautious: only a JSON error object
+    whose own code, type or message says so, and nothing in it about keys, accounts or fields.
+    """
+    if status not in _REFUSING:
+        return False
+    try:
+        parsed = json.loads(body[:_LOOKED_AT])
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(parsed, dict):
+        return False
+    found: list[Any] = [parsed.get("error"), parsed.get("detail"), parsed]
+    errors = parsed.get("errors")
+    if isinstance(errors, list):
+        found.extend(errors[:5])
+    for error in found:
+        if not isinstance(error, dict):
+            continue
+        codes = [error.get(key) for key in ("code", "type", "error_type")]
+        message = error.get("message")
+        if any(isinstance(code, str) and _REFUSAL_CODES.fullmatch(code) for code in codes):
+            return True
+        if isinstance(message, str) and _REFUSAL_WORDS.search(message[:2000]):
+            return not any(isinstance(t, str) and _WHO_ASKS.search(t[:2000]) for t in (*codes, message))
+    return False
+
+
 def _from_json(body: Any) -> str | None:
     """The message in a parsed error body; None when it has none of the known shapes."""
     if not isinstance(body, dict):
@@ -146,3 +202,60 @@ def clean(text: str, limit: int = _SHOWN) -> str:
     text = text[: 4 * limit].encode("utf-8", "replace").decode("utf-8")
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+#: Characters as other layers write them: JSON and JavaScript escapes, percent, HTML references.
+_ESCAPE = re.compile(
+    r"\\+u\{?0{0,4}([0-9a-fA-F]{2})\}?|\\+x([0-9a-fA-F]{2})|%(?:25)*([0-9a-fA-F]{2})"
+    r"|&(?:amp;)*#x0*([0-9a-fA-F]{2});?|&(?:amp;)*#0*([0-9]{2,3});?|&(?:amp;)*(amp|lt|gt|quot|apos);"
+)
+#: A run of this many characters of a secret is taken out; shorter ones are everywhere.
+_PIECE = 6
+
+
+def scrubbed(text: str, secrets: Sequence[str]) -> str:
+    """``text`` with every secret, and every piece of one of six characters or more, as ``***``.
+
+    Hosts repeat keys shortened, escaped (JSON, percent, HTML) or with blanks between; a piece is
+    found in any of these. Time grows with the length of ``text``: cut it first.
+    """
+    known = ["".join(letter for letter, _, _ in _letters(secret)) for secret in secrets]
+    pieces = {s[i : i + _PIECE] for s in known if s for i in range(max(len(s) - _PIECE, 0) + 1)}
+    if not pieces:
+        return text
+    letters = _letters(text)
+    plain = "".join(letter for letter, _, _ in letters)
+    lengths = sorted({len(piece) for piece in pieces})
+    parts: list[str] = []
+    shown = 0  # how much of the text has been dealt with
+    for i in range(len(plain)):
+        for length in lengths:
+            if plain[i : i + length] in pieces and i + length <= len(plain):
+                begin, end = letters[i][1], letters[i + length - 1][2]
+                if begin > shown or not parts:
+                    parts += (text[shown:begin], "***")
+                shown = max(shown, end)
+    return "".join((*parts, text[shown:]))
+
+
+def _letters(text: str) -> list[tuple[str, int, int]]:
+    """The characters a reader would decode from ``text``, each with the span it came from. Blanks,
+    what does not print and lone backslashes are left out."""
+    found = []
+    at = 0
+    while at < len(text):
+        letter, end = text[at], at + 1
+        if letter in "\\%&":
+            escape = _ESCAPE.match(text, at)
+            if escape is not None:
+                *codes, decimal, name = escape.groups()
+                code = next((c for c in codes if c), None)
+                letter = chr(int(code, 16)) if code else chr(int(decimal)) if decimal else _NAMED[name]
+                end = escape.end()
+        if letter.isprintable() and not letter.isspace() and letter != "\\":
+            found.append((letter, at, end))
+        at = end
+    return found
+
+
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
