@@ -16,6 +16,7 @@ from typing import Any
 
 from beeline.errors import StorageError
 from beeline.latency import LatencyHistogram
+from beeline.outcomes import Ending, unaccounted
 from beeline.records import Cell, Record
 from beeline.statistics import (
     Interval,
@@ -70,6 +71,11 @@ class UsageSummary:
     retries: int
     ties: int
     disagreements: int
+    short_usage: int
+    """Replies that count fewer tokens than the question can have."""
+    cached: int
+    outcomes: Mapping[str, int]
+    """Decisions by how they ended (beeline.outcomes)."""
     latency_p50_ms: float | None
     latency_p95_ms: float | None
     served_models: Mapping[str, int]
@@ -121,6 +127,8 @@ class Summary:
     shortest_path_mean: float
     states_reachable_mean: float
     arms: Mapping[str, ArmSummary]
+    alarms: tuple[str, ...] = ()
+    """What the table of outcomes does not explain: to be shown before any score."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON data; trial-by-trial values, which the records hold, left out."""
@@ -168,7 +176,20 @@ def summarise(records: Sequence[Record], intervals: bool = True) -> Summary:
         shortest_path_mean=mean([r.shortest_path for r in records]),
         states_reachable_mean=mean([r.states_reachable for r in records]),
         arms=arms,
+        alarms=_alarms(records),
     )
+
+
+def _alarms(records: Sequence[Record]) -> tuple[str, ...]:
+    found = [
+        (record.trial, problem) for record in records for problem in unaccounted(record.arms.get("model", {}))
+    ]
+    first = records[0].cell
+    place = f"{first.version}/{first.model}/{first.study}/{first.domain}.{first.condition}"
+    alarms = [f"{place}, trial {trial}: {problem}" for trial, problem in found[:5]]
+    if len(found) > len(alarms):
+        alarms.append(f"{place}: {len(found) - len(alarms)} more problems of this kind")
+    return tuple(alarms)
 
 
 def _arm(arm: str, records: Sequence[Record], intervals: bool) -> ArmSummary:
@@ -264,11 +285,22 @@ def _usage(results: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> U
         retries=count("retries"),
         ties=count("ties"),
         disagreements=count("disagreements"),
+        short_usage=count("short_usage"),
+        cached=count("cached"),
+        outcomes=_outcomes(results),
         latency_p50_ms=latency.percentile(0.5),
         latency_p95_ms=latency.percentile(0.95),
         served_models=dict(sorted(served.items())),
         seconds=_seconds(records),
     )
+
+
+def _outcomes(arms: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    totals = {ending.value: 0 for ending in Ending}
+    for arm in arms:
+        for name, count in (arm.get("outcomes") or {}).items():
+            totals[name] = totals.get(name, 0) + count
+    return totals
 
 
 def _seconds(records: Sequence[Record]) -> float | None:

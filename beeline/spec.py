@@ -220,7 +220,7 @@ def _rerun(config: Mapping[str, Any]) -> str | None:
     value = config["rerun"]
     if value is not None and value not in RERUNS:
         raise SettingError(f"rerun={value}: {nearest(str(value), RERUNS)}")
-    return value
+    return None if value is None else str(value)
 
 
 def _caps(values: Mapping[str, Any]) -> Caps:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,12 +26,19 @@ class Stop:
     """Where and why a run stopped."""
 
     path: str
+    """version/model/study/domain.condition"""
     kind: str
     """Class of the error."""
     reason: str
     finished: int
     wanted: int
     utc: str
+
+    def matches(self, filters: Mapping[str, str | None]) -> bool:
+        """Whether version, model, study and domain are those of ``filters``, None being any."""
+        version, model, study, last = self.path.split("/")
+        have = {"version": version, "model": model, "study": study, "domain": last.partition(".")[0]}
+        return all(filters.get(name) in (None, value) for name, value in have.items())
 
     def __str__(self) -> str:
         return (

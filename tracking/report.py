@@ -9,13 +9,14 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from beeline.errors import BeelineError, StorageError
 from beeline.records import find_cells, read_records
 from beeline.scoring import Measure, Summary, summarise
+from beeline.stops import find_stops
 from tracking import tables
 
 __all__ = ["FORMATS", "load", "main", "render"]
@@ -53,16 +54,20 @@ def load(
     return summaries, notes
 
 
-def render(summaries: Sequence[Summary], format: str = "text", width: int = 80) -> str:
-    """The report in one of FORMATS; ``width`` is in characters and matters for text only."""
+def render(
+    summaries: Sequence[Summary], format: str = "text", width: int = 80, stops: Sequence[str] = ()
+) -> str:
+    """The report in one of FORMATS; ``width`` is in characters and matters for text only.
+    ``stops`` say which conditions ended early (beeline.stops)."""
     if format == "text":
-        return tables.text(summaries, width)
+        return tables.text(summaries, width, stops=stops)
     if format == "markdown":
-        return _markdown(summaries)
+        return _markdown(summaries, stops)
     if format == "csv":
         return _csv(summaries)
     if format == "json":
         data = {
+            "alarms": tables.alarm_lines(summaries, stops),
             "summaries": [summary.as_dict() for summary in summaries],
             "overall": [item.as_dict() for item in tables.overalls(summaries)],
         }
@@ -70,11 +75,12 @@ def render(summaries: Sequence[Summary], format: str = "text", width: int = 80) 
     raise ValueError(f"no such format: {format}")
 
 
-def _markdown(summaries: Sequence[Summary]) -> str:
+def _markdown(summaries: Sequence[Summary], stops: Sequence[str]) -> str:
     def row(values: Sequence[str]) -> str:
         return "| " + " | ".join(_escape(value) for value in values) + " |"
 
-    blocks = []
+    alarms = tables.alarm_lines(summaries, stops)
+    blocks = ["\n".join(f"- **{_escape(line)}**" for line in alarms)] if alarms else []
     for summary in summaries:
         lines = [f"### {_escape(tables.title(summary))}", "", row(tables.HEADINGS)]
         lines.append("|---|" + "---:|" * (len(tables.HEADINGS) - 1))
@@ -156,7 +162,7 @@ def _flat(summary: Summary) -> Iterator[dict[str, Any]]:
         if result.usage is not None:
             for name in result.usage.__dataclass_fields__:
                 value = getattr(result.usage, name)
-                row[name] = json.dumps(value, ensure_ascii=False) if name == "served_models" else value
+                row[name] = json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping) else value
         yield row
 
 
@@ -190,7 +196,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "`python -m beeline`, or name another folder with --results DIR"
             )
         width = 80 if options.output else shutil.get_terminal_size((80, 24)).columns
-        _write(render(summaries, options.format, width), options.output)
+        stops = [str(stop) for stop in find_stops(options.results) if stop.matches(filters)]
+        if options.format == "csv":  # rows only: what has no row is said beside them
+            for line in tables.alarm_lines(summaries, stops):
+                print(f"! {line}", file=sys.stderr)
+        _write(render(summaries, options.format, width, stops), options.output)
     except BeelineError as error:
         print(error, file=sys.stderr)
         return 1

@@ -11,6 +11,7 @@ from beeline.statistics import Interval
 
 __all__ = [
     "HEADINGS",
+    "alarm_lines",
     "cells",
     "clean",
     "footnotes",
@@ -109,6 +110,10 @@ def model_line(result: ArmSummary) -> str:
         f"retries {usage.retries:,}",
         f"disagreements {usage.disagreements:,}",
     ]
+    if usage.short_usage:
+        parts.append(f"fewer tokens counted than the question can have: {usage.short_usage:,}")
+    if usage.cached:
+        parts.append(f"from the answer cache {usage.cached:,}")
     if usage.seconds is not None:
         parts.append(f"seconds {usage.seconds:,.1f}")
     if usage.latency_p50_ms is not None and usage.latency_p95_ms is not None:
@@ -122,13 +127,26 @@ def model_line(result: ArmSummary) -> str:
     return " · ".join(parts)
 
 
-def text(summaries: Sequence[Summary], width: int = 80, combined: Sequence[Overall] | None = None) -> str:
-    """All tables, one block a cell, then an overall line where domains combine.
+def alarm_lines(summaries: Sequence[Summary], stops: Sequence[str] = ()) -> list[str]:
+    """What a reader must know before any score: conditions that stopped, and whatever the table of
+    outcomes does not explain. Empty when all is well."""
+    return [clean(line) for line in (*stops, *(alarm for s in summaries for alarm in s.alarms))]
+
+
+def text(
+    summaries: Sequence[Summary],
+    width: int = 80,
+    combined: Sequence[Overall] | None = None,
+    stops: Sequence[str] = (),
+) -> str:
+    """Alarms first, then all tables, one block a cell, then an overall line where domains combine.
 
     ``combined`` defaults to :func:`overalls`. Ends with a newline unless empty.
     """
     width = max(width, 20)
-    blocks = [_block(summary, width) for summary in summaries]
+    alarms = [f"! {line}" for line in alarm_lines(summaries, stops)]
+    blocks = ["\n".join(line for alarm in alarms for line in _wrap(alarm, width))] if alarms else []
+    blocks += [_block(summary, width) for summary in summaries]
     blocks += [_overall(item, width) for item in (overalls(summaries) if combined is None else combined)]
     return "\n\n".join(blocks) + "\n" if blocks else ""
 

