@@ -431,12 +431,11 @@ def test_requests_that_come_together_are_one_batch() -> None:
 def test_a_batch_does_not_wait_longer_than_told_nor_grow_above_its_size() -> None:
     served.sizes.clear()
     served.gate.clear()
-    with serving("gated_batch", batch=4, wait_s=0) as server:
-        with ThreadPoolExecutor(10) as pool:
-            replies = [pool.submit(post, server, body(state=str(i))) for i in range(10)]
-            held(server, 10)
-            served.gate.set()
-            assert [r.result().status_code for r in replies] == [200] * 10
+    with serving("gated_batch", batch=4, wait_s=0) as server, ThreadPoolExecutor(10) as pool:
+        replies = [pool.submit(post, server, body(state=str(i))) for i in range(10)]
+        held(server, 10)
+        served.gate.set()
+        assert [r.result().status_code for r in replies] == [200] * 10
     assert max(served.sizes) == 4
     assert sum(served.sizes) == 10
 
