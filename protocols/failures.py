@@ -14,14 +14,14 @@ import html
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
-__all__ = ["Verdict", "clean", "explain", "hinted_wait", "judge", "says_refusal", "scrubbed"]
+__all__ = ["Verdict", "clean", "explain", "hinted_wait", "judge", "says_refusal"]
 
 #: Parts of a 429 body that mean: waiting will not help (OpenAI's code, Cloudflare's sentence).
 _CREDIT = re.compile(rb"insufficient_quota|free allocation", re.IGNORECASE)
@@ -202,60 +202,3 @@ def clean(text: str, limit: int = _SHOWN) -> str:
     text = text[: 4 * limit].encode("utf-8", "replace").decode("utf-8")
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-#: Characters as other layers write them: JSON and JavaScript escapes, percent, HTML references.
-_ESCAPE = re.compile(
-    r"\\+u\{?0{0,4}([0-9a-fA-F]{2})\}?|\\+x([0-9a-fA-F]{2})|%(?:25)*([0-9a-fA-F]{2})"
-    r"|&(?:amp;)*#x0*([0-9a-fA-F]{2});?|&(?:amp;)*#0*([0-9]{2,3});?|&(?:amp;)*(amp|lt|gt|quot|apos);"
-)
-#: A run of this many characters of a secret is taken out; shorter ones are everywhere.
-_PIECE = 6
-
-
-def scrubbed(text: str, secrets: Sequence[str]) -> str:
-    """``text`` with every secret, and every piece of one of six characters or more, as ``***``.
-
-    Hosts repeat keys shortened, escaped (JSON, percent, HTML) or with blanks between; a piece is
-    found in any of these. Time grows with the length of ``text``: cut it first.
-    """
-    known = ["".join(letter for letter, _, _ in _letters(secret)) for secret in secrets]
-    pieces = {s[i : i + _PIECE] for s in known if s for i in range(max(len(s) - _PIECE, 0) + 1)}
-    if not pieces:
-        return text
-    letters = _letters(text)
-    plain = "".join(letter for letter, _, _ in letters)
-    lengths = sorted({len(piece) for piece in pieces})
-    parts: list[str] = []
-    shown = 0  # how much of the text has been dealt with
-    for i in range(len(plain)):
-        for length in lengths:
-            if plain[i : i + length] in pieces and i + length <= len(plain):
-                begin, end = letters[i][1], letters[i + length - 1][2]
-                if begin > shown or not parts:
-                    parts += (text[shown:begin], "***")
-                shown = max(shown, end)
-    return "".join((*parts, text[shown:]))
-
-
-def _letters(text: str) -> list[tuple[str, int, int]]:
-    """The characters a reader would decode from ``text``, each with the span it came from. Blanks,
-    what does not print and lone backslashes are left out."""
-    found = []
-    at = 0
-    while at < len(text):
-        letter, end = text[at], at + 1
-        if letter in "\\%&":
-            escape = _ESCAPE.match(text, at)
-            if escape is not None:
-                *codes, decimal, name = escape.groups()
-                code = next((c for c in codes if c), None)
-                letter = chr(int(code, 16)) if code else chr(int(decimal)) if decimal else _NAMED[name]
-                end = escape.end()
-        if letter.isprintable() and not letter.isspace() and letter != "\\":
-            found.append((letter, at, end))
-        at = end
-    return found
-
-
-_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}

@@ -23,8 +23,9 @@ from urllib.parse import urlsplit
 
 from beeline.errors import HostError
 from beeline.services import Estimate, Meter
-from protocols.failures import clean, explain, judge, says_refusal, scrubbed
+from protocols.failures import clean, explain, judge, says_refusal
 from protocols.pacing import FIRST_WAIT_S, JITTER, LONGEST_WAIT_S, Outage, Pacer
+from protocols.scrub import Scrubber
 from protocols.secrets import Secret, masked_bytes
 from protocols.transport import AiohttpTransport, RawReply, Transport, TransportFault
 
@@ -120,9 +121,9 @@ class Http:
     ) -> None:
         self.limits = limits
         self._secrets = tuple(secrets)
-        self._hidden = tuple(secret.reveal() for secret in self._secrets)
+        self._scrub = Scrubber(self._secrets)
         # An address may hold the name of an account, which is as secret as a key.
-        self.url = scrubbed(url, self._hidden)
+        self.url = self._scrub(url)
         self._advice = dict(advice or {})
         self._transport: Transport = transport or AiohttpTransport(url, headers, MAX_BODY)
         self._meter, self._refusal = meter, refusal
@@ -227,7 +228,7 @@ class Http:
     def tidy(self, text: str, limit: int = 300) -> str:
         """Text from a reply, fit for a message or a record: one line, bounded, keys masked."""
         # Masked before it is shortened: half a key is a leak too.
-        return clean(scrubbed(text[: 8 * limit], self._hidden), limit)
+        return clean(self._scrub(text[: 8 * limit]), limit)
 
     def explain(self, reply: Reply) -> str:
         """What the body of a reply without an answer says."""
@@ -291,7 +292,9 @@ class Http:
         for name in REQUEST_IDS:
             value = headers.get(name)
             if value:
-                return self.tidy(value, 100)
+                # Nearly always a plain word; a host that puts anything else there is cleaned.
+                value = self._scrub(value[:800])
+                return value if len(value) <= 100 and value.isprintable() else clean(value, 100)
         return None
 
     def _backoff(self, failures: int) -> float:

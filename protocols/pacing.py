@@ -168,8 +168,10 @@ class Pacer:
     # --- out --------------------------------------------------------------------------------
 
     def succeeded(self, slot: Slot) -> None:
-        """An answer: the window grows where it was what held requests back."""
-        if self.in_flight >= int(self.window) and self.window < self.ceiling:
+        """An answer: the window grows, where it was what held requests back. Answers to what was
+        sent before the last halving say nothing of the window after it."""
+        fresh = slot.number > self._cut_at
+        if fresh and self.in_flight >= int(self.window) and self.window < self.ceiling:
             self.window = min(self.window + (1.0 if self._slow_start else 1.0 / self.window), self.ceiling)
         self.answered(slot)
 
