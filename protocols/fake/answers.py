@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
 from typing import Any
 
 from protocols.fake.asked import Asked
@@ -37,9 +38,9 @@ def shares(options: Iterable[str]) -> dict[str, float]:
 
 
 def likeliest(probabilities: Mapping[str, float]) -> str:
-    """The name with the largest value, of equal ones the first by code points."""
-    most = max(probabilities.values())
-    return min(name for name, p in probabilities.items() if p == most)
+    """The name with the largest value, of equal ones the first by code points; NaN is smallest."""
+    most = max((p for p in probabilities.values() if not isnan(p)), default=0.0)
+    return min([name for name, p in probabilities.items() if p == most] or probabilities)
 
 
 def confidence(options: int, most: float) -> float:

@@ -73,8 +73,8 @@ class Shape(Interface):
     wrong_key_status: int
     json_status: int
     """For a body that is not JSON."""
-    decimals: int | None
-    """Probabilities are rounded to so many; None: not at all."""
+    default_model: str
+    """Who answers when the body names no model."""
 
     def key(self, headers: Mapping[str, str]) -> str:
         """The key in a request's headers; empty without one."""

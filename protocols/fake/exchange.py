@@ -51,8 +51,10 @@ class Exchange:
     """Changes of the text that a language model writes."""
     picked: Callable[[int], Any] | None = None
     """What a language model says in place of the option's number."""
-    truncated: bool = False
-    """A language model stops at its token limit."""
+    stopped: Literal["", "tokens", "filter"] = ""
+    """A language model stops early: at its token limit, or by a content filter."""
+    cached: float = 0.0
+    """This share of the input tokens came from a cache; hosts without a cache do not say so."""
     envelope: bool = False
     cut_bytes: int = 0
     """So many bytes are missing at the end of a whole reply."""

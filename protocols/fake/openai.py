@@ -53,7 +53,7 @@ class Decisions:
 
     name = "openai"
     no_key_status, wrong_key_status, json_status = 401, 401, 400
-    decimals: int | None = None
+    default_model = ""
 
     def key(self, headers: Mapping[str, str]) -> str:
         """The bearer token."""
@@ -91,7 +91,10 @@ class Decisions:
             tokens = reply["usage"]["input_tokens"]
             whole["usage"] = {
                 "input_tokens": tokens,
-                "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+                "input_tokens_details": {
+                    "cached_tokens": int(tokens * exchange.cached),
+                    "cache_write_tokens": 0,
+                },
                 "output_tokens": 0,
                 "output_tokens_details": {"reasoning_tokens": 0},
                 "total_tokens": tokens,
@@ -124,7 +127,7 @@ def _check_input(value: Any) -> None:
 
 def _question(i: int, question: Any) -> Asked:
     place: list[str | int] = ["questions", i]
-    if not isinstance(question, dict) or question.get("type") not in _KINDS:
+    if not isinstance(question, dict) or question.get("type") not in list(_KINDS):
         raise _wrong([*place, "type"], f"one of {', '.join(_KINDS)}")
     said, name = question.get("instructions"), question.get("name")
     if not isinstance(said, str | list) or not said:

@@ -25,8 +25,7 @@ from protocols.fake.counters import Counters
 from protocols.fake.delivery import ABORTED, deliver
 from protocols.fake.exchange import Exchange
 from protocols.fake.plan import FaultPlan
-from protocols.fake.routes import ROUTES, Pick
-from protocols.fake.systemone import JEV
+from protocols.fake.routes import ROUTES, Pick, shape_at
 from protocols.fake.throttle import Bucket, Throttle
 
 __all__ = ["FakeServer"]
@@ -81,9 +80,7 @@ async def _errors_as_json(request: web.Request, handler: Any) -> web.StreamRespo
     except web.HTTPException as error:
         kind = {404: "not_found", 405: "method_not_allowed", 413: "request_too_large"}
         problem = Problem(error.status, kind.get(error.status, "api_usage_error"), error.reason)
-        route = request.match_info.route.resource
-        pick = ROUTES.get(route.canonical) if route is not None else ROUTES.get(request.path)
-        shape = pick({}) if pick is not None else JEV
+        shape = shape_at(request.path)
         headers = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else None
         return web.json_response(shape.error(problem), status=error.status, headers=headers)
     return response
@@ -156,7 +153,7 @@ def _conforming(
         raise RefusedError(Problem(shape.json_status, "schema", "JSON decode error", code="json"))
     asked = shape.read(body, request.headers, request.match_info)
     reply = {
-        "model": body.get("model") or request.match_info.get("model", ""),
+        "model": body.get("model", shape.default_model),
         "answers": answers_for(asked),
         "usage": {"input_tokens": len(raw) // 4 + 1, "output_tokens": len(asked)},
     }

@@ -94,6 +94,7 @@ class Jev:
 
     name = "jev"
     no_key_status, wrong_key_status, json_status = 403, 401, 422
+    default_model = ""
     decimals: int | None = None
     rules = Rules()
 

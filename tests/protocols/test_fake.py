@@ -110,7 +110,7 @@ def test_a_choice_takes_255_options_and_no_more(server: FakeServer) -> None:
 
 def test_paths_methods_encodings_and_sizes(server: FakeServer) -> None:
     assert post(server, body(), "/decisions").status_code == 200
-    assert post(server, body(), "/chat/completions").status_code == 404
+    assert post(server, body(), "/nothing").status_code == 404
     with httpx.Client(base_url=server.base_url, trust_env=False) as client:
         wrong = client.get("/systemone")
         assert (wrong.status_code, wrong.headers["Allow"]) == (405, "POST")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import httpx
@@ -30,7 +31,15 @@ WRITTEN = {
 #: Seen only where there is a language model, an envelope, one option, or two requests in flight.
 ELSEWHERE = {
     *("prose", "fenced", "no_json", "number_as_string", "number_as_float", "out_of_range", "truncated"),
-    *("no_envelope", "zero_tokens_one", "crash_one_option", "batch_noise", "storm", "unseen"),
+    *(
+        "content_filter",
+        "cached",
+        "no_envelope",
+        "zero_tokens_one",
+        "crash_one_option",
+        "batch_noise",
+        "storm",
+    ),
 }
 OPTIONS = [*(f"{i} of 40" for i in range(40)), "7", "3", "a/b", "\u00c9clair"]
 
@@ -121,3 +130,97 @@ def test_plans_by_exact_body() -> None:
 def test_an_unknown_plan_is_refused(text: str, said: str) -> None:
     with pytest.raises(SettingError, match=said):
         FaultPlan(text)
+
+
+def test_storm_is_the_same_for_a_body_and_its_try() -> None:
+    def storm() -> list[tuple[int, str, dict[str, str]]]:
+        seen: dict[bytes, int] = {}
+        got = []
+        for raw in [b"%d" % (i % 1000) for i in range(4000)]:
+            one = exchange(raw, seen=seen, seed=5)
+            FaultPlan("storm").strike(one)
+            got.append((one.status, one.delivery, one.headers))
+        return got
+
+    first = storm()
+    assert first == storm()
+    counted = Counter((status, delivery) for status, delivery, _ in first)
+    for what, share in {
+        (200, "reset"): 0.05,
+        (429, "whole"): 0.10,
+        (529, "whole"): 0.02,
+        (504, "whole"): 0.02,
+        (200, "slow"): 0.05,
+        (200, "whole"): 0.76,
+    }.items():
+        assert counted[what] / 4000 == pytest.approx(share, abs=0.015)
+    assert all(headers["retry-after-ms"] for status, _, headers in first if status == 429)
+
+
+def test_an_outage_has_a_beginning_and_an_end() -> None:
+    for elapsed, status in ((0.5, 200), (1.0, 503), (2.9, 503), (3.0, 200)):
+        one = exchange(elapsed_s=elapsed)
+        FaultPlan("outage=1:2").strike(one)
+        assert one.status == status
+
+
+def test_limits_that_move() -> None:
+    with FakeServer("cap_moves=3,2") as server:
+        assert [post(server, body()).status_code for _ in range(4)] == [200, 200, 422, 422]
+    with FakeServer("cap=2,400") as server:
+        assert post(server, body()).status_code == 400
+        assert post(server, body(["a", "b"])).status_code == 200
+
+
+def test_drift_comes_after_so_many_requests_and_stays() -> None:
+    with FakeServer("drift=2") as server:
+        got = [post(server, body()).json()["answers"] for _ in range(4)]
+    assert got[0] == got[1] != got[2] == got[3]
+
+
+def test_jitter_moves_the_second_decimal_from_repeat_to_repeat() -> None:
+    options = [f"option {i}" for i in range(20)]
+    with FakeServer("round2") as plain, FakeServer("jitter") as server:
+        still = post(plain, body(options)).json()["answers"]["choose"]["probabilities"]
+        got = [post(server, body(options)).json()["answers"]["choose"]["probabilities"] for _ in range(2)]
+    assert got[0] != got[1]
+    assert all(abs(p - still[name]) < 0.0101 for moved in got for name, p in moved.items())
+
+
+def test_order_faults_depend_on_the_order() -> None:
+    options = ["a", "b", "c", "d"]
+    for fault in ("order_dependent", "never_first", "always_first", "refusal_order"):
+        with FakeServer(fault) as server:
+            forth, back = (
+                post(server, body(o)).json()["answers"]["choose"] for o in (options, options[::-1])
+            )
+        assert forth != back
+    with FakeServer("never_first") as server:
+        assert all(
+            post(server, body([first, *(o for o in options if o != first)])).json()["answers"]["choose"][
+                "choice"
+            ]
+            != first
+            for first in options
+        )
+
+
+def test_refusals_of_a_share_of_bodies_come_again_and_go_with_the_order() -> None:
+    with FakeServer("refusal%0.5") as server, httpx.Client(trust_env=False) as client:
+
+        def refused(options: list[str]) -> bool:
+            got = client.post(server.base_url + "/systemone", json=body(options)).json()
+            return bool(got["answers"]["choose"]["type"] == "refusal")
+
+        first = [refused([f"{i}", "x", "y"]) for i in range(60)]
+        assert 10 < sum(first) < 50
+        assert first == [refused([f"{i}", "x", "y"]) for i in range(60)]
+        assert first != [refused(["x", f"{i}", "y"]) for i in range(60)]
+
+
+def test_one_option() -> None:
+    with FakeServer("zero_tokens_one") as server:
+        one, two = (post(server, body(o)).json()["usage"]["input_tokens"] for o in (["a"], ["a", "b"]))
+    assert (one, two > 0) == (0, True)
+    with FakeServer("crash_one_option") as server:
+        assert [post(server, body(o)).status_code for o in (["a"], ["a", "b"])] == [500, 200]

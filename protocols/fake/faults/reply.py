@@ -65,6 +65,11 @@ def zero_tokens_one(exchange: Exchange) -> None:
         exchange.reply["usage"]["input_tokens"] = 0
 
 
+def cached(exchange: Exchange) -> None:
+    """Half of the input tokens came from a cache (OpenAI, language models)."""
+    exchange.cached = 0.5
+
+
 def no_confidence(exchange: Exchange) -> None:
     """No confidence."""
     for answer in exchange.choices:
@@ -167,7 +172,7 @@ _GROUP = "the rest of the reply"
 FAULTS = group(
     _GROUP,
     (
-        *(no_answer, no_usage, float_usage, camel_usage, zero_usage, zero_tokens_one, no_confidence),
+        *(no_answer, no_usage, float_usage, camel_usage, zero_usage, zero_tokens_one, cached, no_confidence),
         *(null_legend, extra_fields, other_model, dated_model, resolved_model, no_model),
         *(envelope, no_envelope, envelope_failed, html, empty_body, broken_json, deep_json, error_200),
     ),

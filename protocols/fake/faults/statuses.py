@@ -42,7 +42,10 @@ def rate_limit_day(exchange: Exchange) -> None:
 
 
 def credit(exchange: Exchange) -> None:
-    """429 because the credit is used up (OpenAI's insufficient_quota)."""
+    """429 because the credit is used up (OpenAI's insufficient_quota); 400 at Anthropic."""
+    if exchange.shape.name == "anthropic":
+        exchange.fail(400, "credit", "Your credit balance is too low to access the Anthropic API.")
+        return
     message = "You exceeded your current quota"
     error = {"message": message, "type": "insufficient_quota", "param": None, "code": "insufficient_quota"}
     exchange.fail(429, "credit", f"{message} (insufficient_quota)", jev={"error": error})

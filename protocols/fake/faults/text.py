@@ -43,10 +43,15 @@ def out_of_range(exchange: Exchange) -> None:
 
 def truncated(exchange: Exchange) -> None:
     """The text ends at the token limit, and the reply says so."""
-    exchange.truncated = True
+    exchange.stopped = "tokens"
+
+
+def content_filter(exchange: Exchange) -> None:
+    """The text is withheld by a content filter (OpenAI); a refusal at Anthropic."""
+    exchange.stopped = "filter"
 
 
 FAULTS = group(
     "the text of a language model",
-    (prose, fenced, no_json, number_as_string, number_as_float, out_of_range, truncated),
+    (prose, fenced, no_json, number_as_string, number_as_float, out_of_range, truncated, content_filter),
 )
