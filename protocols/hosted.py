@@ -14,7 +14,7 @@ import json
 import math
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar, Self
 from urllib.parse import quote, urlsplit
@@ -112,6 +112,9 @@ class HostedModel(Model):
     """What every request of the protocol carries, beside key and content type."""
     expected_output: ClassVar[int] = 1
     """Output tokens that a request is reserved with."""
+    input_names: ClassVar[tuple[str, ...]] = ("input_tokens", "inputTokens")
+    output_names: ClassVar[tuple[str, ...]] = ("output_tokens", "outputTokens")
+    """What ``usage`` calls its counts; the first that holds one counts."""
 
     def __init__(
         self,
@@ -129,6 +132,12 @@ class HostedModel(Model):
         self.deterministic = settings.deterministic
         path = settings.path.replace("{id}", quote(settings.id, safe="/:@"))
         self.url = _url(settings.base_url, path)
+        if "{account}" in self.url and settings.account_variable is None:
+            raise SettingError(
+                "model.base_url holds {account}: name the variable that holds the account with "
+                "model.account_variable=NAME"
+            )
+        _check_pairs(settings.replace or {})
         self._accepted = frozenset((settings.id, *settings.served_names))
         self._transport, self._sleep = transport, sleep
         self._services = Services()
@@ -158,8 +167,8 @@ class HostedModel(Model):
         usage = body.get("usage")
         if not isinstance(usage, dict):
             return
-        answer.input_tokens = _count(usage, ("input_tokens", "inputTokens"))
-        answer.output_tokens = _count(usage, ("output_tokens", "outputTokens"))
+        answer.input_tokens = _count(usage, self.input_names)
+        answer.output_tokens = _count(usage, self.output_names)
         cost = usage.get("cost")
         if isinstance(cost, float) and 0.0 <= cost < 1e6:
             answer.cost_usd = cost
@@ -234,7 +243,11 @@ class HostedModel(Model):
         tokens = math.ceil(len(body) * self._ratio)
         cost = self._cost(tokens, self.expected_output)
         reply = await http.post(body, Estimate(tokens, self.expected_output, cost))
-        answer = Answer(refused=True) if reply.refused else self.read_reply(reply.body, sent, reply)
+        try:
+            answer = Answer(refused=True) if reply.refused else self.read_reply(reply.body, sent, reply)
+        except ModelError:
+            http.settle(reply, Estimate())  # the run ends; what it took is not known
+            raise
         http.settle(reply, Estimate(answer.input_tokens, answer.output_tokens, answer.cost_usd))
         if answer.input_tokens:
             # Slowly down and quickly up: a reservation that is too small lets a cap be passed.
@@ -243,7 +256,7 @@ class HostedModel(Model):
         self._finish(answer, body, sent, question)
         answer.seconds = reply.seconds
         answer.retries = reply.retries
-        answer.request_id = reply.request_id
+        answer.request_id = reply.request_id or answer.request_id
         return answer
 
     def reread(self, body: bytes, question: Question) -> Answer:
@@ -256,7 +269,11 @@ class HostedModel(Model):
 
     def _finish(self, answer: Answer, body: bytes, sent: Question, question: Question) -> None:
         if answer.input_tokens is not None:
-            answer.short_usage = answer.input_tokens * BYTES_A_TOKEN < len(body)
+            context = self.settings.context_tokens
+            answer.short_usage = answer.input_tokens * BYTES_A_TOKEN < len(body) or (
+                # As many as the model reads at most: there may have been more.
+                context is not None and answer.input_tokens >= context
+            )
         if sent is not question:
             _restore(answer, sent, question)
 
@@ -287,6 +304,9 @@ class HostedModel(Model):
             if served not in self._accepted:
                 self._other_model(tidy(served))
             answer.served_model = served
+        named = parsed.get("id")
+        if isinstance(named, str):  # OpenRouter names a reply in its body
+            answer.request_id = tidy(named, 100)
         self.read_usage(parsed, answer)
         if answer.input_tokens == 0:
             # A question of ours has hundreds: the host does not count (protocols.md 5.3, 9).
@@ -367,29 +387,45 @@ class HostedModel(Model):
         )
 
     def _replaced(self, question: Question, pairs: Mapping[str, str]) -> Question:
+        """The question with the host's characters; itself where it holds none of those refused."""
+        texts = (question.task, question.goal, question.context, question.instructions)
+        whole = "\0".join((*texts, *question.options))  # one search is quicker than one a text
+        for old, new in pairs.items():
+            if new in whole:
+                text = next((t for t in (*question.options, *texts) if new in t), "")
+                raise ModelError(
+                    f"model.replace sends {new!r} for {old!r}, but the question holds {new!r} already "
+                    f"({self._short(text)}): choose another character, so that the answer can be read back"
+                )
+        if not any(old in whole for old in pairs):
+            return question
 
         def swap(text: str) -> str:
             for old, new in pairs.items():
                 text = text.replace(old, new)
             return text
 
-        options = tuple(swap(option) for option in question.options)
-        for old, new in pairs.items():
-            if any(new in option for option in question.options):
-                raise ModelError(
-                    f"model.replace sends {new!r} for {old!r}, but an option holds {new!r} already: choose "
-                    "another character, so that the answer can be read back"
-                )
+        options = tuple([swap(option) for option in question.options])
         if len(set(options)) != len(options):
             raise ModelError("model.replace makes two options alike: choose another character")
-        return replace(
-            question,
-            task=swap(question.task),
-            goal=swap(question.goal),
-            context=swap(question.context),
-            instructions=swap(question.instructions),
-            options=options,
-        )
+        task, goal, context, instructions = map(swap, texts)
+        return Question(task, goal, context, instructions, options)
+
+    @staticmethod
+    def _short(text: str) -> str:
+        return repr(text if len(text) <= 80 else text[:79] + "\u2026")
+
+
+def _check_pairs(pairs: Mapping[str, str]) -> None:
+    """Raises SettingError unless the pairs can be undone whatever the text."""
+    for old, new in pairs.items():
+        if any(other in new for other in pairs):
+            raise SettingError(
+                f"model.replace sends {new!r} for {old!r}, which holds a character that is replaced itself: "
+                "choose another"
+            )
+    if len(set(pairs.values())) != len(pairs):
+        raise SettingError("model.replace sends the same character for two: choose one for each")
 
 
 def _restore(answer: Answer, sent: Question, asked: Question) -> None:

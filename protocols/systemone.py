@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from beeline.question import Answer, Question
-from protocols.hosted import HostedModel, HostedSettings
+from protocols.decisions import QUESTION_ID, DecisionModel, EscapedTexts, read_map
+from protocols.hosted import HostedSettings
 from protocols.jsontext import escaped
 from protocols.settings import setting
 
 __all__ = ["EscapedOptions", "SystemOne", "SystemOneSettings"]
-
-QUESTION_ID = "choose"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,45 +31,23 @@ class SystemOneSettings(HostedSettings):
     path: str = setting("/systemone")
 
 
-class EscapedOptions(dict[str, bytes]):
-    """Option text to ``"text":null`` as UTF-8 JSON, escaped once a text.
-
-    The frontiers of a search overlap, so nearly every text of a question was in the one before.
-    Cleared when full: texts come back cheaply, and memory stays bounded.
-    """
+class EscapedOptions(EscapedTexts):
+    """Option text to ``"text":null``."""
 
     __slots__ = ()
-    most = 65_536
-
-    def __missing__(self, text: str) -> bytes:
-        if len(self) >= self.most:
-            self.clear()
-        entry = self[text] = escaped(text) + b":null"
-        return entry
+    after = b":null"
 
 
-class SystemOne(HostedModel):
+class SystemOne(DecisionModel):
     """A model behind a server that speaks the Jev protocol."""
 
     protocol = "systemone"
     settings_class = SystemOneSettings
+    options_class = EscapedOptions
+    tail = b"}}}}"
 
-    def __init__(self, name: str, settings: HostedSettings, **more: Any) -> None:
-        super().__init__(name, settings, **more)
-        self._options = EscapedOptions()
-        self._heads: dict[tuple[str, str, str, str], bytes] = {}
-
-    def request_body(self, question: Question) -> bytes:
-        """The request as UTF-8 JSON; options keep the order shown."""
-        key = (question.task, question.goal, question.context, question.instructions)
-        head = self._heads.get(key)
-        if head is None:
-            if len(self._heads) >= 4096:  # one entry a trial
-                self._heads.clear()
-            head = self._heads[key] = self._head(question)
-        return b"%b%b}}}}" % (head, b",".join([*map(self._options.__getitem__, question.options)]))
-
-    def _head(self, question: Question) -> bytes:
+    def head(self, question: Question) -> bytes:
+        """The body up to the first option."""
         state = {"task": question.task, "goal": question.goal, "context": question.context}
         fields = b",".join(escaped(key) + b":" + escaped(value) for key, value in state.items())
         return (
@@ -88,13 +65,4 @@ class SystemOne(HostedModel):
         if given.get("type") == "refusal":
             answer.refused = True
             return
-        choice = given.get("choice")
-        if isinstance(choice, str):
-            answer.choice = choice
-        probabilities = given.get("probabilities")
-        if isinstance(probabilities, dict):
-            answer.probabilities = probabilities
-        elif probabilities is None:
-            answer.problem = "an answer without probabilities"
-        else:
-            answer.problem = "probabilities that are not a map from option to number"
+        read_map(given, answer)

@@ -159,7 +159,7 @@ def test_usage_is_read_in_every_form_and_never_made_up(fault: str, tokens: int |
 @pytest.mark.parametrize(
     ("usage", "counts"),
     [
-        ({"input_tokens": 0, "output_tokens": 0}, (0, 0)),
+        ({"input_tokens": 0, "output_tokens": 0}, (None, 0)),  # no question of ours has none
         ({"input_tokens": -1, "output_tokens": "5"}, (None, None)),
         ({"input_tokens": True, "output_tokens": None}, (None, None)),
         ({"input_tokens": float("nan"), "output_tokens": 10**400}, (None, None)),
@@ -450,7 +450,7 @@ def test_a_host_that_wants_a_key_says_which_setting_names_it(monkeypatch: pytest
     with FakeServer(key=KEY) as server:
         with pytest.raises(HostError, match=r"403 .*model\.key_variable=NAME"):
             ask(system_one(server.base_url), question())
-        with pytest.raises(HostError, match=r"401 .*variable TEST_KEY"):
+        with pytest.raises(HostError, match=r"401 .*Check the key in TEST_KEY"):
             ask(system_one(server.base_url, key_variable="TEST_KEY"), question())
 
 
