@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocols.failures import clean, explain, hinted_wait, judge
+from protocols.failures import clean, explain, hinted_wait, judge, says_refusal
 
 RETRIED = [408, 429, 500, 501, 502, 503, 504, 524, 529]
 FATAL = [301, 307, 400, 401, 402, 403, 404, 405, 409, 413, 415, 422, 451]
@@ -139,3 +139,56 @@ def test_no_reply_breaks_the_judge(body: bytes, status: int, hint: str) -> None:
 def test_clean_cuts_and_replaces() -> None:
     assert clean("a\ud800b\tc") == "a?b c"
     assert clean("x" * 400, 10) == "x" * 9 + "\u2026"
+
+
+@pytest.mark.parametrize("status", [400, 403, 422, 451])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"code": "content_policy_violation", "message": "no", "type": "invalid_request_error"}},
+        {"error": {"code": "content_filter", "message": "blocked"}},
+        {"error": {"code": 400, "message": "The model refused to answer this question."}},
+        {"error": {"code": 403, "message": "Your input was flagged for violence"}},
+        {"error": {"message": "Blocked by moderation: input was flagged"}},
+        {"error": {"type": "refusal", "message": "openai/gpt-6-luna-decisions"}},
+        {"detail": {"error_type": "refusal"}},
+        {"errors": [{"code": 3030, "message": "The prompt was filtered, triggering our content policy"}]},
+        {"error_type": "content_filter", "message": "no"},
+    ],
+)
+def test_refusals_that_come_as_errors(status: int, body: object) -> None:
+    assert says_refusal(status, json.dumps(body).encode())
+
+
+NO_REFUSALS = [
+    (403, {"detail": {"error_type": "authentication_error", "message": "Invalid API key, request refused"}}),
+    (
+        403,
+        {"error": {"code": 403, "message": "Access was refused: this key lacks permission for moderation"}},
+    ),
+    (403, {"error": {"message": "The model refused your API key"}}),
+    (403, {"error": {"code": "customer_verification_required", "message": "Add a card"}}),
+    (403, {"error": {"message": "content policy", "code": "unsupported_country_region_territory"}}),
+    (400, {"error": {"message": "Unknown parameter: moderation, request was flagged"}}),
+    (400, {"error": {"message": "model typesafe/jev does not exist", "code": 400}}),
+    (400, {"detail": {"error_type": "max_tokens_exceeded"}}),
+    (400, {"choices": [{"value": "refusal"}], "model": "content_filter"}),
+    (422, {"detail": [{"loc": ["body"], "msg": "content_filter", "type": "refusal"}]}),
+    (422, {"detail": {"message": "the option 'the connection was refused' is too long"}}),
+    (400, ["refusal"]),
+    (400, "refusal"),
+    (400, {"error": {"code": ["content_filter"], "message": {"refusal": 1}}}),
+    *[(status, {"error": {"code": "content_filter"}}) for status in (401, 402, 404, 405, 413, 415, 429, 500)],
+]
+
+
+@pytest.mark.parametrize(("status", "body"), NO_REFUSALS)
+def test_errors_that_are_no_refusals(status: int, body: object) -> None:
+    assert not says_refusal(status, json.dumps(body).encode())
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"refused", b"<html>blocked by content policy", b"[" * 100_000, b"\xff"]
+)
+def test_what_is_no_json_is_no_refusal(body: bytes) -> None:
+    assert not says_refusal(403, body)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from beeline.errors import HostError
+from beeline.errors import HostError, SpendError
+from beeline.services import Estimate
 from protocols.http import Http, HttpLimits
 from protocols.secrets import Secret
 from protocols.transport import RawReply, TransportFault
@@ -202,3 +204,147 @@ def test_cancelling_is_not_a_failure(clock: Clock) -> None:
 
     asyncio.run(run())
     assert silent.ended == 1
+
+
+# --- what the meter is told -----------------------------------------------------------------
+
+
+class Ledger:
+    """A meter that writes down what it is told; tickets are 1, 2, 3..."""
+
+    def __init__(self, most: int = 1000) -> None:
+        self.most = most
+        self.told: list[tuple[Any, ...]] = []
+        self.tickets = 0
+
+    def begin(self, expected: Estimate) -> int:
+        if self.tickets >= self.most:
+            raise SpendError("the cap on requests is reached")
+        self.tickets += 1
+        self.told.append(("begin", self.tickets, expected))
+        return self.tickets
+
+    def settle(self, ticket: int, took: Estimate) -> None:
+        self.told.append(("settle", ticket, took))
+
+    def reject(self, ticket: int) -> None:
+        self.told.append(("reject", ticket))
+
+    def unknown(self, ticket: int) -> None:
+        self.told.append(("unknown", ticket))
+
+
+EXPECTED = Estimate(100, 1, 0.5)
+
+
+def metered(clock: Clock, *steps: Any, meter: Ledger, **limits: Any) -> Http:
+    return http(Script(*steps), clock, meter=meter, limits=HttpLimits(**limits))
+
+
+def test_each_try_is_reserved_and_settled_once(clock: Clock) -> None:
+    meter = Ledger()
+    client = metered(clock, reply(503), reply(429), DOWN, reply(200), meter=meter)
+    got = asyncio.run(client.post(b"", EXPECTED))
+    assert got.ticket == 4
+    client.settle(got, Estimate(90, 2, None))
+    assert meter.told == [
+        ("begin", 1, EXPECTED),
+        ("unknown", 1),
+        ("begin", 2, EXPECTED),
+        ("reject", 2),
+        ("begin", 3, EXPECTED),
+        ("reject", 3),
+        ("begin", 4, EXPECTED),
+        ("settle", 4, Estimate(90, 2, None)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (reply(400), "reject"),
+        (reply(401), "reject"),
+        (reply(307), "reject"),
+        (reply(408), "reject"),
+        (reply(429), "reject"),
+        (reply(529), "reject"),
+        (reply(500), "unknown"),
+        (reply(504), "unknown"),
+        (reply(524), "unknown"),
+        (DOWN, "reject"),
+        (TransportFault("certificate", "not trusted"), "reject"),
+        (BROKEN, "unknown"),
+    ],
+)
+def test_what_a_failed_try_may_have_cost(clock: Clock, step: Any, told: str) -> None:
+    meter = Ledger()
+    with pytest.raises(HostError):
+        asyncio.run(metered(clock, step, meter=meter, retries=0).post(b"", EXPECTED))
+    assert meter.told == [("begin", 1, EXPECTED), (told, 1)]
+
+
+@pytest.mark.parametrize("cancel", [False, True])
+def test_nobody_knows_what_was_cut_short(clock: Clock, cancel: bool) -> None:
+    meter = Ledger()
+    limits = HttpLimits(timeout_s=60 if cancel else 0.01, retries=0)
+
+    async def run() -> None:
+        client = Http("http://host", {}, limits, transport=_Silent(), meter=meter)
+        task = asyncio.create_task(client.post(b"", EXPECTED))
+        await asyncio.sleep(0)
+        if cancel:
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError if cancel else HostError):
+            await task
+        assert client._pacer.in_flight == 0
+
+    asyncio.run(run())
+    assert meter.told == [("begin", 1, EXPECTED), ("unknown", 1)]
+
+
+def test_at_a_cap_nothing_is_sent(clock: Clock) -> None:
+    script = Script(reply(503), reply(200))
+    client = http(script, clock, meter=Ledger(most=1))
+    with pytest.raises(SpendError, match="the cap on requests is reached"):
+        post(client)
+    assert len(script.sent) == 1
+
+
+# --- refusals and what else a reply carries -------------------------------------------------
+
+
+def test_a_refusal_that_comes_as_an_error_is_a_refused_question(clock: Clock) -> None:
+    meter = Ledger()
+    body = b'{"error":{"code":400,"message":"The model refused to answer this question."}}'
+    got = asyncio.run(metered(clock, reply(503), reply(400, body), meter=meter).post(b"", EXPECTED))
+    assert (got.refused, got.status, got.retries, got.ticket, got.body) == (True, 400, 1, 2, body)
+    assert meter.told[-1] == ("begin", 2, EXPECTED)
+
+
+def test_who_says_what_a_refusal_is_can_be_chosen(clock: Clock) -> None:
+    client = http(Script(reply(418, b"no")), clock, refusal=lambda status, body: status == 418)
+    assert post(client).refused
+    client = http(Script(reply(400, b'{"error":{"code":"content_filter"}}')), clock, refusal=lambda *_: False)
+    with pytest.raises(HostError, match="content_filter"):
+        post(client)
+
+
+@pytest.mark.parametrize("name", ["x-typesafe-request-id", "x-request-id", "cf-ai-req-id", "cf-ray"])
+def test_the_name_of_a_request_is_kept(clock: Clock, name: str) -> None:
+    got = post(http(Script(RawReply(200, {name: "8c1f-AMS"}, b"{}")), clock))
+    assert (got.request_id, got.status) == ("8c1f-AMS", 200)
+    assert post(http(Script(reply(200)), clock)).request_id is None
+
+
+def test_the_name_of_a_request_is_cleaned(clock: Clock) -> None:
+    key = "sk-planted-0123456789"
+    for value, kept in ((f"a {key} b", "a *** b"), ("a\x1b\tb", "a b"), ("y" * 200, "y" * 99 + "…")):
+        client = http(Script(RawReply(200, {"x-request-id": value}, b"")), clock, secrets=[Secret(key)])
+        assert post(client).request_id == kept
+
+
+def test_an_account_in_the_address_never_shows() -> None:
+    account = "0123456789abcdef"
+    client = Http(f"http://host/{account}/run", {}, HttpLimits(), secrets=[Secret(account)])
+    assert client.url == "http://host/***/run"
+    assert client._transport.url == f"http://host/{account}/run"  # type: ignore[attr-defined]
