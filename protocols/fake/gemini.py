@@ -1,7 +1,7 @@
 """Gemini Decisions: maps like System One, but ``input``, its own names of usage, and blocked input.
 
-The contract has one row about it; what that row leaves open is an assumption, listed in
-docs/fake.md.
+The field names are those of the package google-genai 3.6.1; what neither that nor the contract says
+is an assumption, listed in docs/fake.md.
 """
 
 from __future__ import annotations
@@ -55,20 +55,24 @@ class Gemini:
             raise _wrong([unknown[0]], f'Unknown name "{unknown[0]}": Cannot find field.')
         if not isinstance(body.get("model"), str) or not body["model"].removeprefix("models/"):
             raise _wrong(["model"], "must be the name of a model")
-        if not isinstance(body.get("input"), str | dict | list):
-            raise _wrong(["input"], "must be a string, an object or a list")
+        if not _is_content(body.get("input")):
+            raise _wrong(["input"], "must be a text, a content or a list of contents, each with a type")
         questions = body.get("questions")
         if not isinstance(questions, dict) or not 1 <= len(questions) <= 1000:
             raise _wrong(["questions"], "must be a map of 1 to 1000 questions")
         return tuple(_question(name, question) for name, question in questions.items())
 
     def write(self, exchange: Exchange) -> dict[str, Any]:
-        """The canonical reply with Google's usage; a refused question blocks the whole input."""
+        """The canonical reply with Google's usage; a refused question blocks the whole input.
+
+        The reply names no model, unless a fault has put another one there.
+        """
         reply = exchange.reply
         answers = reply.get("answers", {})
-        written: dict[str, Any] = {"model": reply["model"]} if "model" in reply else {}
+        other = reply.get("model", exchange.request["model"]) != exchange.request["model"]
+        written: dict[str, Any] = {"model": reply["model"]} if other else {}
         if any(answer.get("type") == "refusal" for answer in answers.values()):
-            written["prompt_feedback"] = {"block_reason": "SAFETY"}
+            written["prompt_feedback"] = {"block_reason": "safety"}
         else:
             written["answers"] = {name: _answer(answer) for name, answer in answers.items()}
         if "usage" in reply:
@@ -96,16 +100,22 @@ def _wrong(place: list[str], message: str) -> RefusedError:
     return RefusedError.at(400, place, message)
 
 
+def _is_content(value: Any) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(item, dict) and "type" in item for item in value)
+    return "type" in value if isinstance(value, dict) else isinstance(value, str) and bool(value)
+
+
 def _question(name: str, question: Any) -> Asked:
     place = ["questions", name]
     _check_name(name, place)
     if not isinstance(question, dict) or question.get("type") not in ("noul", "choice", "score"):
         raise _wrong([*place, "type"], "must be noul, choice or score")
     said, criteria, kind = question.get("instructions"), question.get("criteria"), question["type"]
-    if not isinstance(said, str) or not said:
-        raise _wrong([*place, "instructions"], "must be a non-empty string")
+    if not _is_content(said):
+        raise _wrong([*place, "instructions"], "must be a text, a content or a list of contents")
     if kind == "noul":
-        return Asked(name, "noul", (), said)
+        return Asked(name, "noul", (), str(said))
     if not isinstance(criteria, dict if kind == "choice" else list) or not 2 <= len(criteria) <= 255:
         raise _wrong([*place, "criteria"], "must have 2 to 255 entries")
     described = criteria.values() if isinstance(criteria, dict) else criteria
@@ -114,7 +124,9 @@ def _question(name: str, question: Any) -> Asked:
     if kind == "choice":
         for option in criteria:
             _check_name(option, [*place, "criteria"])
-    return Asked(name, kind, tuple(criteria), said)
+    elif "" in criteria:
+        raise _wrong([*place, "criteria"], "a level must not be empty")
+    return Asked(name, kind, tuple(criteria), str(said))
 
 
 def _check_name(name: str, place: list[str]) -> None:

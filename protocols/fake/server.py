@@ -107,10 +107,14 @@ def _handler(state: _State, pick: Pick) -> Any:
             exchange.headers = headers
             for plan in state.plans:
                 plan.strike(exchange)
-            _throttle(state, exchange)
-            if state.latency_s:
-                await asyncio.sleep(state.latency_s)
-            response = await deliver(request, exchange)
+            admitted = _throttle(state, exchange)
+            try:
+                if state.latency_s:
+                    await asyncio.sleep(state.latency_s)
+                response = await deliver(request, exchange)
+            finally:
+                if admitted:
+                    state.throttle.release()
             status = 0 if exchange.delivery in ABORTED else exchange.status
             if status == 200:
                 counters.tokens += _tokens(exchange)
@@ -171,14 +175,15 @@ def _conforming(
     )
 
 
-def _throttle(state: _State, exchange: Exchange) -> None:
-    """429 above the limits; a reply that failed anyway is not counted."""
+def _throttle(state: _State, exchange: Exchange) -> bool:
+    """429 above the limits, else True; a reply that failed anyway is not counted (False)."""
     if exchange.raw is not None or exchange.delivery in ABORTED:
-        return
-    wait = state.throttle.refuses(exchange.in_flight, _tokens(exchange))
+        return False
+    wait = state.throttle.refuses(_tokens(exchange))
     if wait is not None:
         hints = {"retry_after_ms": str(math.ceil(wait * 1000)), "Retry_After": str(math.ceil(wait))}
         exchange.fail(429, "rate", "Too many requests", **hints)
+    return wait is None
 
 
 class FakeServer:

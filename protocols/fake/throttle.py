@@ -23,28 +23,35 @@ class Bucket:
 
     def wait(self) -> float:
         """Seconds until something may be taken; 0: now."""
-        now = self._clock()
-        self._level = min(self._room, self._level + (now - self._at) * self._per_second)
-        self._at = now
+        self._flow()
         short = 1.0 - self._level
         return short / self._per_second if short > 1e-9 else 0.0
 
     def take(self, amount: float) -> None:
         """Take it, even below zero."""
+        self._flow()
         self._level -= amount
 
+    def _flow(self) -> None:
+        now = self._clock()
+        self._level = min(self._room, self._level + (now - self._at) * self._per_second)
+        self._at = now
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Throttle:
     """All the limits of one server; None: no limit."""
 
     requests: Bucket | None = None
     tokens: Bucket | None = None
     in_flight: int | None = None
+    admitted: int = 0
+    """Requests let through and not released yet."""
 
-    def refuses(self, in_flight: int, tokens: int) -> float | None:
-        """Seconds to wait by the hint when the request is one too many; else None, and it is counted."""
-        if self.in_flight is not None and in_flight > self.in_flight:
+    def refuses(self, tokens: int) -> float | None:
+        """Seconds to wait by the hint when the request is one too many; else None, and it is let
+        through: call :meth:`release` when it is answered."""
+        if self.in_flight is not None and self.admitted >= self.in_flight:
             return 0.05
         buckets = [(self.requests, 1.0), (self.tokens, float(tokens))]
         wait = max((bucket.wait() for bucket, _ in buckets if bucket), default=0.0)
@@ -53,4 +60,9 @@ class Throttle:
         for bucket, amount in buckets:
             if bucket:
                 bucket.take(amount)
+        self.admitted += 1
         return None
+
+    def release(self) -> None:
+        """A request that was let through has been answered."""
+        self.admitted -= 1
