@@ -16,10 +16,9 @@ from typing import Any, ClassVar
 from beeline.cache import cache_folder
 from beeline.errors import SettingError
 from beeline.model import Model
-from beeline.model_arm import Wording
 from beeline.spec import Spec
 from beeline.study import Condition, Study
-from beeline.versions import WORDINGS
+from beeline.wording import WORDINGS
 from beeline.worker import DomainPlan
 from studies.calibration import table
 from studies.forecast import Arms, Profile, Range, measure, position_range, taken
@@ -28,10 +27,10 @@ from studies.published import PUBLISHED, Published, find, mean_factor
 __all__ = ["DomainPrice", "Price", "Prices", "estimate", "factors"]
 
 OUTPUT_TOKENS = 1
-"""A question of a decision model; a model that writes text needs more (see ``_OUTPUT``)."""
+"""A question of a decision model."""
 _WRITTEN = 20
 """Assumed of a model that is no decision model: a number inside a small JSON object."""
-_DECISION_PROTOCOLS = ("systemone", "openai_decisions", "gemini_decisions", "decisions", "gemini")
+_DECISION_PROTOCOLS = ("systemone", "openai_decisions", "gemini_decisions")
 _WIDTH = 80
 
 
@@ -145,7 +144,7 @@ def _plan(spec: Spec) -> DomainPlan:
         heuristic=spec.domain.heuristic,
         definition=spec.definition.digest,
         limits=spec.definition.limits,
-        wording=Wording(spec.definition.wording, WORDINGS[spec.definition.wording]),
+        wording=WORDINGS[spec.definition.wording],
         plugins=spec.plugins,
         cache=str(cache_folder()) if spec.cache else None,
     )
