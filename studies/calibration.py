@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from beeline.cache import cache_folder
-from beeline.model_arm import Wording
 from beeline.overrides import config_folder
-from beeline.versions import WORDINGS, Definition
+from beeline.versions import Definition
+from beeline.wording import WORDINGS
 from beeline.worker import DomainPlan
 from studies.forecast import Arms, Profile, measure, position_range, taken
 from studies.published import PUBLISHED, Published, mean_factor
@@ -33,7 +33,7 @@ def measure_version(name: str, trials: int = 100) -> dict[str, tuple[Arms, Profi
             heuristic=entry.heuristic,
             definition=definition.digest,
             limits=definition.limits,
-            wording=Wording(definition.wording, WORDINGS[definition.wording]),
+            wording=WORDINGS[definition.wording],
             plugins=(),
             cache=str(cache_folder()),
         )

@@ -144,7 +144,7 @@ def replay(
     """Replay the heuristic and random searches of a trial. ``add`` is called once a search with
     (step, tokens, bytes) of each question, and the number of expansions."""
     task = domain_of(plan).task
-    head_tokens, head_bytes = _head(task, space, plan.wording.instructions)
+    head_tokens, head_bytes = _head(*plan.wording.texts(plan.name, task, space.objective, space.context))
     name, limits = plan.name, plan.limits
     below = Draws(name, trial, "random").below
     texts: dict[int, tuple[int, int]] = {}
@@ -254,9 +254,9 @@ class _Sizes:
         self.forced += 1
 
 
-def _head(task: str, space: Space, instructions: str) -> tuple[int, int]:
+def _head(task: str, goal: str, context: str, instructions: str) -> tuple[int, int]:
     """Tokens and bytes of a question without its options, as the body of a System One request."""
-    state = {"task": task, "goal": space.objective, "context": space.context}
+    state = {"task": task, "goal": goal, "context": context}
     choose = {"type": "choice", "instructions": instructions, "criteria": {}}
     body = json.dumps(
         {"model": "model-1.0", "state": state, "questions": {"choose": choose}},

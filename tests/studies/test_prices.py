@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import yaml
 
-from beeline.model_arm import Wording
 from beeline.question import Question
 from beeline.search import Limits
-from beeline.versions import WORDINGS, Definition
+from beeline.versions import Definition
+from beeline.wording import WORDINGS
 from beeline.worker import DomainPlan, TrialTask, domain_of, open_space, run_offline
 from protocols.systemone import SystemOne
 from studies.calibration import count_published, measure_version, table
@@ -38,7 +38,7 @@ def plan(domain: str, cache: Path | None = None) -> DomainPlan:
         heuristic=entry.heuristic,
         definition=definition.digest,
         limits=definition.limits,
-        wording=Wording("plain", WORDINGS["plain"]),
+        wording=WORDINGS["plain"],
         plugins=(),
         cache=None if cache is None else str(cache),
     )
