@@ -125,7 +125,7 @@ def test_patience_ends_before_the_wait_that_would_exceed_it(clock: Clock) -> Non
 
     limits = HttpLimits(patience_s=4)
     with pytest.raises(HostError, match=r"after 2 tries, one more in 1 s would go past model\.patience_s=4"):
-        post(http(Script(reply(500), clock=clock, took=2.0), clock, limits=limits))
+        post(http(Script(reply(500), clock=clock, took=1.4), clock, limits=limits))
     assert clock.waits == [0.5]
 
 

@@ -225,6 +225,17 @@ def test_tokens_of_what_was_turned_away_come_back() -> None:
     virtually(run())
 
 
+def test_a_host_that_turns_questions_away_costs_no_tokens() -> None:
+    refusals = iter([reply(429, retry_after="0")] * 2)
+    host = Host(lambda at, met: next(refusals, reply(200)))
+
+    async def run() -> None:
+        await client(host, tokens_per_minute=6000).post(b"", Estimate(600))
+
+    virtually(run())
+    assert host.came == pytest.approx([0.0, 0.1, 0.2])
+
+
 @given(
     st.floats(1, 1e6),
     st.lists(st.tuples(st.floats(0, 30), st.floats(0, 1e4)), min_size=1, max_size=40),
@@ -331,11 +342,26 @@ def test_a_hint_holds_the_whole_host() -> None:
     assert len(replies) == 500
     turned_away = max(at for at in host.came if at < 0.35) + host.latency
     assert not [at for at in host.came if turned_away + 0.01 < at < turned_away + 4.9]
-    shown = [text for text in notices if text]
-    assert shown[0] == (
+    assert notices[0] == (
         "host host:8000 asks to wait: it answered 429 Too Many Requests: slow down, next try in 5 s"
     )
     assert notices[-1] is None
+
+
+def test_a_notice_ends_when_the_first_goes_on() -> None:
+    async def run() -> None:
+        notices: list[str | None] = []
+        host = Host(lambda at, met: HINT_5 if at < 0.05 else reply(200))
+        http = client(host, notices, concurrency=1)
+        asking = asyncio.create_task(ask_all(http, 10))
+        await asyncio.sleep(5.0)
+        assert len(notices) == 1
+        await asyncio.sleep(0.15)
+        assert notices[1:] == [None]
+        await asking
+        assert len(notices) == 2
+
+    virtually(run())
 
 
 def test_an_outage_pauses_the_host_and_passes() -> None:
@@ -397,6 +423,62 @@ def test_one_bad_question_cannot_keep_a_well_host_shut() -> None:
     got = virtually(run())
     assert isinstance(got[0], HostError)
     assert all(isinstance(one, Reply) for one in got[1:])
+
+
+def test_failures_of_an_outage_are_not_held_against_a_question() -> None:
+    class Unlucky(Host):
+        """Out from 1 s to 20 s; question 0 fails until others are answered, and once more."""
+
+        unlucky, well = True, False
+
+        async def send(self, body: bytes) -> RawReply:
+            await super().send(body)
+            if 1.0 < self.came[-1] < 20.0:
+                raise BROKEN
+            if body != b"0":
+                self.well = self.came[-1] > 20.0
+            elif self.unlucky:
+                self.unlucky = not self.well
+                return reply(500)
+            return reply(200)
+
+    host = Unlucky(good)
+
+    async def run() -> list[Reply]:
+        http = client(host, retries=1)
+        await http.post(b"first")
+        await asyncio.sleep(1)
+        return await asyncio.gather(*(http.post(b"%d" % i) for i in range(3)))
+
+    assert virtually(run())[0].retries >= 2
+    assert not host.unlucky
+
+
+def test_an_old_probe_does_not_make_room_in_a_new_outage() -> None:
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        pacer = Pacer("host", 8, clock=loop.time, chance=lambda: 0.0)
+
+        def fail(slots: list[Slot]) -> None:
+            for slot in slots:
+                pacer.failed(slot, "broken", crowded=False, hint=None, reject=False)
+
+        slots = [slot for _ in range(7) if (slot := pacer.enter_now(0))]
+        fail(slots[:3])
+        old = await pacer.enter(1, 0)
+        pacer.succeeded(slots[3])
+        fail(slots[4:])
+        new = await pacer.enter(2, 0)
+        third = asyncio.create_task(pacer.enter(3, 0))
+        await asyncio.sleep(60)
+        pacer.leave(old)
+        await asyncio.sleep(60)
+        assert not third.done()
+        pacer.succeeded(new)
+        pacer.leave(await third)
+        assert pacer.in_flight == 0
+
+    virtually(run())
 
 
 def test_a_cancelled_probe_makes_room_for_the_next() -> None:
