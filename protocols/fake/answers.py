@@ -17,29 +17,39 @@ from protocols.fake.asked import Asked
 
 __all__ = ["answers_for", "confidence", "likeliest", "settle", "shares", "weight"]
 
-_weights: dict[str, int] = {}
+
+class _Weights(dict[str, int]):
+    """Remembered, because the options of a search come again and again; emptied when full."""
+
+    def __missing__(self, option: str) -> int:
+        if len(self) >= 100_000:
+            self.clear()
+        checksum = zlib.crc32(option.encode("utf-8", "surrogatepass"))
+        found = self[option] = (checksum % 100_000 + 1) ** 2
+        return found
+
+
+_weights = _Weights()
 
 
 def weight(option: str) -> int:
     """A whole number from 1 to 10**10 that depends on the text alone."""
-    found = _weights.get(option)
-    if found is None:
-        if len(_weights) >= 100_000:
-            _weights.clear()
-        found = _weights[option] = (zlib.crc32(option.encode("utf-8", "surrogatepass")) % 100_000 + 1) ** 2
-    return found
+    return _weights[option]
 
 
 def shares(options: Iterable[str]) -> dict[str, float]:
     """Each option's share of the weights; the names in the order given."""
-    weights = {option: weight(option) for option in options}
-    total = sum(weights.values())
-    return {option: w / total for option, w in weights.items()}
+    names = list(options)
+    weights = [_weights[name] for name in names]
+    total = sum(weights)
+    return {name: w / total for name, w in zip(names, weights, strict=True)}
 
 
 def likeliest(probabilities: Mapping[str, float]) -> str:
     """The name with the largest value, of equal ones the first by code points; NaN is smallest."""
-    most = max((p for p in probabilities.values() if not isnan(p)), default=0.0)
+    most = max(probabilities.values())
+    if isnan(most):  # it came first: nothing is larger than NaN
+        most = max((p for p in probabilities.values() if not isnan(p)), default=0.0)
     return min([name for name, p in probabilities.items() if p == most] or probabilities)
 
 
