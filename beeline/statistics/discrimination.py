@@ -2,7 +2,9 @@
 
 - *Accuracy against chance*: questions differ in how many options are right, so raw accuracy says
   little. (hits - chance) / (items - chance), summed over items: 0 is guessing, 1 is perfect, as
-  Cohen's kappa ("A coefficient of agreement for nominal scales", 1960) with known chance.
+  Cohen's kappa ("A coefficient of agreement for nominal scales", 1960) with known chance. Interval:
+  Wilson's at the effective sample size (:mod:`.shares`) for the share that this is worth at the
+  mean chance, brought back to the scale.
 - *Area under the ROC curve*: the probability that an item that happened got the higher number than
   one that did not, ties counting half. Variance by Obuchowski ("Nonparametric analysis of clustered
   ROC curve data", 1997), which without clusters is DeLong's (1988); the interval is made on the logit
@@ -23,8 +25,8 @@ from beeline.draws import seed_of
 from beeline.statistics import quantiles
 from beeline.statistics.basics import Interval
 from beeline.statistics.bootstrap import RESAMPLES, generator
-from beeline.statistics.clusters import codes_of, linearised_ratio
-from beeline.statistics.shares import wilson
+from beeline.statistics.clusters import Linearised, codes_of, linearised_ratio
+from beeline.statistics.shares import wilson, wilson_at
 
 __all__ = ["accuracy_over_chance", "auc", "rank_correlation"]
 
@@ -41,7 +43,14 @@ def accuracy_over_chance(
     if y.shape != c.shape or not ((c >= 0) & (c <= 1)).all():
         raise ValueError("give one chance between 0 and 1 for each question")
     codes = codes_of(clusters, len(y))
-    return linearised_ratio(np.bincount(codes, y - c), np.bincount(codes, 1 - c)).interval(high=1.0)
+    found = linearised_ratio(np.bincount(codes, y - c), np.bincount(codes, 1 - c))
+    chance = float(c.mean())
+
+    # A mean of zeros and ones, but for the rounding of the way there and back.
+    rate = min(1.0, max(0.0, chance + found.value * (1 - chance)))
+    bounds = wilson_at(Linearised(rate, found.error * (1 - chance), found.clusters), len(y))
+    low, high = ((bound - chance) / (1 - chance) for bound in (bounds.low, bounds.high))
+    return Interval(found.value, min(low, found.value), max(high, found.value))
 
 
 def auc(

@@ -20,9 +20,9 @@ from collections.abc import Sequence
 
 from beeline.statistics import quantiles
 from beeline.statistics.basics import Interval
-from beeline.statistics.clusters import linearised_ratio
+from beeline.statistics.clusters import Linearised, linearised_ratio
 
-__all__ = ["share_over_clusters", "wilson"]
+__all__ = ["share_over_clusters", "wilson", "wilson_at"]
 
 
 def wilson(hits: float, items: float) -> Interval:
@@ -49,15 +49,19 @@ def share_over_clusters(hits: Sequence[int], items: Sequence[int]) -> Interval |
     if not having:
         return None
     above, below = [h for h, _ in having], [n for _, n in having]
-    total, clusters = sum(below), len(having)
+    total = sum(below)
     if max(below) == 1:
         return wilson(sum(above), total)
-    found = linearised_ratio(above, below)
-    share = found.value
-    if clusters < 2 or share in (0.0, 1.0) or not found.error:
+    return wilson_at(linearised_ratio(above, below), total)
+
+
+def wilson_at(share: Linearised, items: float) -> Interval:
+    """Wilson's interval of a share of ``items`` items whose error allows for clusters."""
+    value, clusters = share.value, share.clusters
+    if clusters < 2 or not 0 < value < 1 or not share.error:
         size = float(clusters)
     else:
         middle = 0.5 + quantiles.LEVEL / 2
-        correction = (quantiles.t(middle, total - 1) / quantiles.t(middle, clusters - 1)) ** 2
-        size = min(float(total), share * (1 - share) / found.error**2 * correction)
-    return wilson(share * size, size)
+        correction = (quantiles.t(middle, items - 1) / quantiles.t(middle, clusters - 1)) ** 2
+        size = min(float(items), value * (1 - value) / share.error**2 * correction)
+    return wilson(value * size, size)

@@ -17,6 +17,7 @@ from beeline.statistics import Interval
 from beeline.statistics.calibration import calibration_error, calibration_test, reliability_curve
 from beeline.statistics.discrimination import accuracy_over_chance, auc, rank_correlation
 from beeline.statistics.proper import CLIP, bin_codes, brier, log_loss
+from beeline.statistics.shares import wilson
 from tests.beeline.coverage import assert_covers, assert_nominal
 
 forecasts = st.lists(
@@ -228,10 +229,15 @@ def test_one_question_says_nothing() -> None:
 
 
 def test_accuracy_over_chance() -> None:
-    assert accuracy_over_chance([1, 1, 1], [0.5, 0.2, 0.1]).value == 1.0
+    perfect = accuracy_over_chance([1, 1, 1], [0.5, 0.2, 0.1])
+    assert (perfect.value, perfect.high) == (1.0, 1.0)
+    assert perfect.low < 0.3  # three questions do not prove it
     assert accuracy_over_chance([1, 0, 0, 0], [0.25] * 4).value == 0.0
     # Cohen's kappa, were the chance the same for all: (0.6 - 0.25) / 0.75.
     assert accuracy_over_chance([1, 1, 1, 0, 0], [0.25] * 5).value == pytest.approx(0.35 / 0.75)
+    # With chance 0 it is the share.
+    plain, share = accuracy_over_chance([1, 0, 0, 0, 1], [0] * 5), wilson(2, 5)
+    assert (plain.low, plain.value, plain.high) == pytest.approx((share.low, 0.4, share.high), abs=0.06)
     with pytest.raises(ValueError, match="not positive"):
         accuracy_over_chance([1], [1.0])
     with pytest.raises(ValueError, match="one chance"):

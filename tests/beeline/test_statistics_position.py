@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from beeline.draws import Draws
-from beeline.statistics import Interval
+from beeline.statistics import Interval, position
 from beeline.statistics.position import PATTERNS, positions
 from tests.beeline.coverage import assert_covers, assert_nominal
 
@@ -96,7 +96,12 @@ def test_false_positives() -> None:
 
 
 @pytest.mark.parametrize("preference", [0.0, 0.15, 0.6])
-def test_planted_liking_of_the_first_place_is_covered(preference: float) -> None:
+def test_planted_liking_of_the_first_place_is_covered(
+    preference: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(position, "PATTERNS", 99)  # quick; what is tested here is the interval
+    noticed: list[bool] = []
+
     def one(rng: np.random.RandomState) -> Interval:
         trials = np.repeat(np.arange(40), 10)
         size = sizes(rng, 400)
@@ -104,14 +109,17 @@ def test_planted_liking_of_the_first_place_is_covered(preference: float) -> None
         chosen = np.where(rng.uniform(size=400) < own[trials], 0, uniform(rng, size))
         found = positions(chosen.tolist(), size.tolist(), ("p",), trials.tolist(), single=0)
         assert found is not None
-        assert not preference or found.p_value <= 0.05
+        noticed.append(found.p_value <= 0.05)
         return found.first
 
-    assert_covers(one, preference, 100)
+    assert_covers(one, preference, 500)
+    share = sum(noticed) / len(noticed)
+    assert share <= 0.08 if not preference else share >= 0.9
 
 
-def test_planted_slope_is_covered() -> None:
+def test_planted_slope_is_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two of three choices fall in the first half of the way: mean place 1/4 or 3/4."""
+    monkeypatch.setattr(position, "PATTERNS", 99)
     noticed = []
 
     def one(rng: np.random.RandomState) -> Interval:
@@ -123,8 +131,8 @@ def test_planted_slope_is_covered() -> None:
         noticed.append(found.p_value <= 0.05)
         return found.relative_place
 
-    assert_covers(one, (2 / 3) * 0.25 + (1 / 3) * 0.75, 100)
-    assert sum(noticed) >= 90
+    assert_covers(one, (2 / 3) * 0.25 + (1 / 3) * 0.75, 400)
+    assert sum(noticed) >= 360
 
 
 def test_nothing_to_judge() -> None:
