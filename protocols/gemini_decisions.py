@@ -25,8 +25,8 @@ from protocols.settings import setting
 
 __all__ = ["GeminiDecisions", "GeminiDecisionsSettings"]
 
-#: One search over all names is quicker than one a name; no name that is allowed holds a newline.
-_REFUSED_NAME = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]|^\s|\s$|^$", re.MULTILINE)
+#: Unicode's control characters (category Cc).
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +39,18 @@ class GeminiDecisionsSettings(HostedSettings):
 
 
 class _Criteria(EscapedTexts):
+    """Raises ModelError for a name that the host refuses; checked once a text."""
+
     __slots__ = ()
     after = b':""'
+
+    def __missing__(self, text: str) -> bytes:
+        if not text or text != text.strip() or _CONTROL.search(text):
+            raise ModelError(
+                f"Google's Decisions API refuses the option {text[:80]!r}: it may not be empty, hold control "
+                "characters, or begin or end with a blank"
+            )
+        return super().__missing__(text)
 
 
 class GeminiDecisions(DecisionModel):
@@ -53,17 +63,6 @@ class GeminiDecisions(DecisionModel):
     expected_output = 0
     input_names = ("total_input_tokens",)
     output_names = ("total_output_tokens",)
-
-    def request_body(self, question: Question) -> bytes:
-        """The request as UTF-8 JSON. Raises ModelError for a name that the host refuses."""
-        names = "\n".join(question.options)
-        if names.count("\n") >= len(question.options) or _REFUSED_NAME.search(names):
-            bad = next((o for o in question.options if "\n" in o or _REFUSED_NAME.search(o)), "")
-            raise ModelError(
-                f"the host of model {self.name} refuses the option {bad[:80]!r}: it may not be empty, hold "
-                "control characters, or begin or end with a blank"
-            )
-        return super().request_body(question)
 
     def head(self, question: Question) -> bytes:
         """The body up to the first option."""
