@@ -35,7 +35,7 @@ Settings (defaults first)
   domain={domain}
   model={model}
   version={version}    study={study}    tracking={tracking}
-  trials=100       trials 1 to N of the version
+  trials=N         trials 1 to N of the version; as the study says (100)
   results=results  the one output folder; the same command again resumes
   traces=on|off    a trace of each model search
   custom=NAME      names a run whose version settings you override

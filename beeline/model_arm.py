@@ -1,8 +1,9 @@
 """The model arm of one trial, as a sans-I/O generator: questions out, answers in.
 
 Each unforced step asks one question. Its options are the texts of the whole frontier, in an
-order drawn from the trial's order source (one more shuffle of the labels in frontier order).
-The option with the highest probability is expanded, the first in frontier order on a tie; an
+order drawn from the trial's order source (one more shuffle of the labels in frontier order), or
+as a study's condition says. The option with the highest probability is expanded; on a tie the
+first in frontier order, or one drawn, as the version says. An
 option without a finite probability above zero counts 0.
 
 An answer is *usable* when at least one shown option has a finite probability above zero. A
@@ -22,22 +23,16 @@ from beeline.arms import ArmResult
 from beeline.draws import Draws
 from beeline.errors import DomainError, ModelError
 from beeline.latency import LatencyHistogram
+from beeline.ordering import BENCHMARK_ORDER, Ordering
 from beeline.outcomes import Ending
 from beeline.question import Answer, Question
 from beeline.search import Frontier, Limits, search
 from beeline.space import Space
 from beeline.tally import Tally
 from beeline.trace import StepTrace, Trace
+from beeline.wording import Wording
 
-__all__ = ["ModelArmResult", "UsabilityGuard", "Usage", "Wording", "model_arm", "option_weights"]
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """The words around the options, named by a version's definition."""
-
-    name: str
-    instructions: str
+__all__ = ["ModelArmResult", "UsabilityGuard", "Usage", "model_arm", "option_weights"]
 
 
 @dataclass(slots=True)
@@ -204,14 +199,18 @@ def model_arm(
     wording: Wording,
     guard: UsabilityGuard,
     keep_trace: bool = True,
+    order: str = BENCHMARK_ORDER,
+    ties: str = "frontier_order",
 ) -> Generator[Question, Answer, ModelArmResult]:
     """Search with a model: yields Questions, is sent Answers, returns a ModelArmResult.
 
-    ``model_id`` (the name the API is asked for) is in the draws paths of option order and
-    evictions. Raises ModelError when the guard trips and DomainError when two frontier states
-    have the same text.
+    ``model_id`` (the name the API is asked for) is in the draws paths of option order, evictions
+    and ties. ``order`` is one of beeline.ordering, ``ties`` one of beeline.versions.TIES. Raises
+    ModelError when the guard trips and DomainError when two frontier states have the same text.
     """
-    order = Draws(domain, trial, "order", model_id)
+    ordering = Ordering(order, domain, trial, model_id, space.heuristic)
+    tie = Draws(domain, trial, "tie", model_id)
+    texts = wording.texts(domain, task, space.objective, space.context)
     evict = Draws(domain, trial, "evict", "model", model_id)
     tally = Tally(space)
     usage = Usage()
@@ -230,10 +229,9 @@ def model_arm(
         step = StepTrace() if trace is not None else None
         ending = Ending.ANSWERED
         for attempt in (1, 2):
-            positions = list(range(size))
-            order.shuffle(positions)
+            positions = ordering.first(frontier) if attempt == 1 else ordering.again(frontier)
             shown = tuple([labels[i] for i in positions])
-            question = Question(task, space.objective, space.context, wording.instructions, shown)
+            question = Question(*texts, shown)
             answer = yield question
             usage.add(answer)
             weights, problem = option_weights(answer, shown)
@@ -249,8 +247,8 @@ def model_arm(
                     usage.ties += 1
                     if attempt == 1:
                         ending = Ending.TIE
-                    tied = [positions[i] for i, w in enumerate(weights) if w == top]
-                    index = min(tied)
+                    tied = sorted(positions[i] for i, w in enumerate(weights) if w == top)
+                    index = tied[tie.below(len(tied))] if ties == "seeded_draw" else tied[0]
                 if answer.choice is not None and not _agrees(answer.choice, shown, weights, top):
                     usage.disagreements += 1
                     if step is not None:

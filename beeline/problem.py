@@ -22,6 +22,7 @@ from beeline.draws import Draws
 from beeline.errors import SettingError, nearest
 
 if TYPE_CHECKING:
+    from beeline.representation import Representation
     from beeline.space import Space
 
 __all__ = ["Domain", "Problem"]
@@ -70,6 +71,8 @@ class Domain(ABC):
     """What kind of problem this is, as told to the model."""
     heuristics: ClassVar[tuple[str, ...]]
     """Names of the heuristics it knows, the classic one first."""
+    representations: ClassVar[tuple[Representation, ...]] = ()
+    """Ways to write a state; the first is what the problem itself writes (version 1.0.0)."""
 
     Parameters: ClassVar[type]
     """A frozen dataclass: the parameters that a version's table must give, ints, floats, strings

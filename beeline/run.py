@@ -25,8 +25,9 @@ from beeline.engine import Asking, LocalEngine, Progress, TrialDone
 from beeline.errors import BeelineError, SettingError, StorageError
 from beeline.ledger import FILE, Ledger
 from beeline.lines import write_lines
-from beeline.model_arm import Wording
+from beeline.ordering import check_order
 from beeline.records import Cell, Record, RecordLog, read_records
+from beeline.representation import find_representation
 from beeline.rerun import again_owed, keep_new
 from beeline.resolver import resolve
 from beeline.scoring import Summary, summarise
@@ -34,7 +35,7 @@ from beeline.services import Services
 from beeline.spec import Spec
 from beeline.stops import clear_stop, note_stop
 from beeline.study import Condition
-from beeline.versions import WORDINGS
+from beeline.wording import WORDINGS
 from beeline.worker import DomainPlan
 
 __all__ = ["run"]
@@ -51,11 +52,26 @@ def run(spec: Spec) -> list[Summary]:
     summaries = []
     try:
         _state_definition(spec)
-        for condition in spec.study.conditions():
+        for condition in spec.study.conditions_for(spec):
             summaries.append(_run_condition(spec, condition, engine))
     finally:
         engine.close()
+    analysis = spec.study.analyse(spec, _records_of(spec), spec.results)
+    if analysis is not None:
+        show = resolve("tracking.analysis:show")
+        print(show(analysis, spec.results), flush=True)
     return summaries
+
+
+def _records_of(spec: Spec) -> dict[str, list[Record]]:
+    """The records of this run's trials, by condition."""
+    found = {}
+    for condition in spec.study.conditions_for(spec):
+        cell = Cell(spec.version, spec.model_name, spec.study.name, spec.domain_name, condition.name)
+        records = read_records(cell.path(spec.results)).records
+        wanted = (spec.trials, condition.repeats)
+        found[condition.name] = [r for r in records if r.trial <= wanted[0] and r.repeat <= wanted[1]]
+    return found
 
 
 def _run_condition(spec: Spec, condition: Condition, engine: LocalEngine) -> Summary:
@@ -86,7 +102,7 @@ def _run_condition(spec: Spec, condition: Condition, engine: LocalEngine) -> Sum
             try:
                 with Display(title, progress) as display:
                     asking = _asking(spec, cell, display.notice)
-                    asyncio.run(engine.run(_plan(spec), owed, asking, store, progress))
+                    asyncio.run(engine.run(_plan(spec, condition), owed, asking, store, progress))
             except BeelineError as error:
                 note_stop(spec.results, cell, error, progress.kept + progress.done, len(wanted))
                 raise
@@ -111,7 +127,11 @@ def _asking(spec: Spec, cell: Cell, notice: Callable[[str | None], None]) -> Ask
     return Asking(model, canonical(dict(spec.model_config)), cell, spec.traces, spec.archive)
 
 
-def _plan(spec: Spec) -> DomainPlan:
+def _plan(spec: Spec, condition: Condition) -> DomainPlan:
+    representation = condition.representation
+    if representation is None:
+        representation = spec.definition.domain(spec.domain_name).representation
+    find_representation(spec.domain, representation)
     return DomainPlan.of(
         spec.domain.parameters_given,
         name=spec.domain_name,
@@ -119,8 +139,11 @@ def _plan(spec: Spec) -> DomainPlan:
         heuristic=spec.domain.heuristic,
         definition=spec.definition.digest,
         limits=spec.definition.limits,
-        wording=Wording(spec.definition.wording, WORDINGS[spec.definition.wording]),
+        wording=condition.wording or WORDINGS[spec.definition.wording],
         plugins=spec.plugins,
+        ties=spec.definition.ties,
+        order=check_order(condition.order),
+        representation=representation,
         cache=str(cache_folder()) if spec.cache else None,
     )
 

@@ -90,7 +90,7 @@ class Spec:
             if self.model is None
             else {"name": self.model.name, "model_id": self.model.model_id, **self.model.describe()},
             "study": self.study.name,
-            "conditions": [{"name": c.name, "repeats": c.repeats} for c in self.study.conditions()],
+            "conditions": [c.as_dict() for c in self.study.conditions_for(self)],
         }
 
     @property
@@ -110,7 +110,7 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
     allowed = tuple(plugins)
     domain_config = _group(config, "domain", ("name", "target"))
     engine = _group(config, "engine", ("name", "workers"))
-    study_config = _group(config, "study", ("name", "target"))
+    study_config = dict(_mapping(config, "study"))
     version_config = dict(_mapping(config, "version"))
     released = str(version_config.pop("name", ""))
     definition = Definition.read(version_config)
@@ -123,7 +123,7 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
     name = str(domain_config["name"])
     entry = definition.domain(name)
     domain = resolve(str(domain_config["target"]), allowed)(entry.heuristic, entry.parameters)
-    study: Study = resolve(str(study_config["target"]), allowed)()
+    study = _study(study_config, allowed)
     model = None
     model_config = None
     if study.asks_model:
@@ -157,7 +157,7 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
         study=study,
         workers=workers,
         tracking=_mapping(config, "tracking"),
-        trials=_trials(config["trials"]),
+        trials=study.trials if config["trials"] is None else _trials(config["trials"]),
         results=Path(str(config["results"])),
         traces=_switch(config, "traces"),
         archive=_switch(config, "archive"),
@@ -198,6 +198,16 @@ def _group(config: Mapping[str, Any], group: str, known: tuple[str, ...]) -> Map
         if key not in value:
             raise SettingError(f"{group}.{key} is missing")
     return value
+
+
+def _study(config: dict[str, Any], plugins: tuple[str, ...]) -> Study:
+    name, target = config.pop("name", None), config.pop("target", None)
+    if not isinstance(name, str) or not isinstance(target, str):
+        raise SettingError("study needs a name and a target, as in conf/study/score.yaml")
+    made = resolve(target, plugins)
+    if not (isinstance(made, type) and issubclass(made, Study)):
+        raise SettingError(f"study.target={target} is not a study: it must derive from beeline.study.Study")
+    return made.from_settings({str(key): value for key, value in config.items()})
 
 
 def _trials(value: Any) -> int:

@@ -16,19 +16,14 @@ from typing import Any
 from beeline.digest import differences, digest_of
 from beeline.errors import SettingError, nearest
 from beeline.search import Limits
+from beeline.wording import WORDINGS
 
-__all__ = ["FALLBACKS", "PINNED", "TIES", "WORDINGS", "Definition", "DomainDefinition", "name_run"]
+__all__ = ["FALLBACKS", "PINNED", "TIES", "Definition", "DomainDefinition", "name_run"]
 
-TIES = ("frontier_order",)
+TIES = ("frontier_order", "seeded_draw")
+"""Who wins among options that share the top probability: the first in frontier order, or one drawn
+from (domain, trial, "tie", model)."""
 FALLBACKS = ("reask_once_then_first_shown",)
-WORDINGS: Mapping[str, str] = {
-    "plain": (
-        "Each option is one position that can be looked at next. Pick the option from which the goal "
-        "can be reached in the fewest moves."
-    ),
-}
-"""Instructions of the question, by the wording's name. Released wordings never change."""
-
 PINNED: Mapping[str, str] = {
     "1.0.0": "61c3b3c87e05482a8b36c6927efeb107393b1db6d7b57893e0cc12f797c4e984",
 }
@@ -43,6 +38,13 @@ class DomainDefinition:
 
     heuristic: str
     parameters: Mapping[str, Any]
+    representation: str | None = None
+    """None for the one that the domain's problems write themselves."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data; a version that says nothing of representations has none in its digest."""
+        data: dict[str, Any] = {"heuristic": self.heuristic, "parameters": dict(self.parameters)}
+        return data if self.representation is None else data | {"representation": self.representation}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +105,7 @@ class Definition:
             "ties": self.ties,
             "fallback": self.fallback,
             "wording": self.wording,
-            "domains": {
-                name: {"heuristic": d.heuristic, "parameters": dict(d.parameters)}
-                for name, d in self.domains.items()
-            },
+            "domains": {name: domain.as_dict() for name, domain in self.domains.items()},
         }
 
     @property
@@ -154,7 +153,7 @@ def _domain(name: str, entry: Any) -> DomainDefinition:
     where = f"version.domains.{name}"
     if not isinstance(entry, Mapping):
         raise SettingError(f"{where} must hold heuristic and parameters, not {entry!r}")
-    known = ("heuristic", "parameters")
+    known = ("heuristic", "parameters", "representation")
     for key in entry:
         if key not in known:
             raise SettingError(f"{where}.{key} is no setting: {nearest(str(key), known)}")
@@ -162,7 +161,10 @@ def _domain(name: str, entry: Any) -> DomainDefinition:
         raise SettingError(f"{where}.heuristic must name a heuristic, not {entry.get('heuristic')!r}")
     if not isinstance(entry.get("parameters"), Mapping):
         raise SettingError(f"{where}.parameters must be a mapping, not {entry.get('parameters')!r}")
-    return DomainDefinition(entry["heuristic"], dict(entry["parameters"]))
+    representation = entry.get("representation")
+    if representation is not None and not isinstance(representation, str):
+        raise SettingError(f"{where}.representation must name a representation, not {representation!r}")
+    return DomainDefinition(entry["heuristic"], dict(entry["parameters"]), representation)
 
 
 def _at_least(data: Mapping[str, Any], key: str, least: int) -> int:

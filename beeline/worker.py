@@ -23,12 +23,15 @@ from beeline.cache import TrialCache
 from beeline.digest import canonical
 from beeline.draws import Draws
 from beeline.model import Model, make_model
-from beeline.model_arm import ModelArmResult, UsabilityGuard, Wording, model_arm
+from beeline.model_arm import ModelArmResult, UsabilityGuard, model_arm
+from beeline.ordering import BENCHMARK_ORDER
 from beeline.problem import Domain
 from beeline.question import Answer, Question
+from beeline.representation import find_representation, represent
 from beeline.resolver import resolve
 from beeline.search import Limits
 from beeline.space import Space
+from beeline.wording import Wording
 
 __all__ = ["DomainPlan", "TrialTask", "begin_model_arm", "open_space", "run_offline", "run_with_model"]
 
@@ -49,6 +52,10 @@ class DomainPlan:
     plugins: tuple[str, ...]
     cache: str | None
     """Cache folder; None for none."""
+    ties: str = "frontier_order"
+    order: str = BENCHMARK_ORDER
+    representation: str | None = None
+    """None for what the problem itself writes."""
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any], **fields: Any) -> DomainPlan:
@@ -67,12 +74,16 @@ class TrialTask:
     keep_replies: bool = False
 
 
-@lru_cache(maxsize=32)
 def domain_of(plan: DomainPlan) -> Domain:
-    """The domain of a plan, made once a process."""
+    """The domain of a plan, made once a process, whatever the condition."""
+    return _domain(plan.target, plan.plugins, plan.heuristic, plan.parameters)
+
+
+@lru_cache(maxsize=32)
+def _domain(target: str, plugins: tuple[str, ...], heuristic: str, parameters: str) -> Domain:
     import json
 
-    made: Domain = resolve(plan.target, plan.plugins)(plan.heuristic, json.loads(plan.parameters))
+    made: Domain = resolve(target, plugins)(heuristic, json.loads(parameters))
     return made
 
 
@@ -113,24 +124,37 @@ def _offline(plan: DomainPlan, trial: int) -> tuple[dict[str, Any], Space | None
 
 
 def open_space(plan: DomainPlan, trial: int, instance: Any) -> Space:
-    """The state space of a drawn instance."""
-    return domain_of(plan).space(trial, instance)
+    """The state space of a drawn instance, written as the plan says."""
+    return _written(plan, trial, instance, domain_of(plan).space(trial, instance))
+
+
+def _written(plan: DomainPlan, trial: int, instance: Any, space: Space) -> Space:
+    domain = domain_of(plan)
+    representation = find_representation(domain, plan.representation)
+    if representation is None:
+        return space
+    return represent(space, domain.build(trial, instance), representation)
 
 
 def begin_model_arm(
     plan: DomainPlan, space: Space, trial: int, model: Model, guard: UsabilityGuard, keep_trace: bool
 ) -> Generator[Question, Answer, ModelArmResult]:
     """The model arm of a trial, ready to be driven."""
+    domain = domain_of(plan)
+    representation = find_representation(domain, plan.representation)
+    task = representation.task if representation is not None else None
     return model_arm(
         space,
         plan.name,
-        domain_of(plan).task,
+        task or domain.task,
         trial,
         model.model_id,
         plan.limits,
         plan.wording,
         guard,
         keep_trace,
+        plan.order,
+        plan.ties,
     )
 
 
@@ -152,6 +176,8 @@ def run_with_model(task: TrialTask) -> dict[str, Any]:
     result, space = _offline(plan, task.trial)
     if space is None:
         space = open_space(plan, task.trial, result["instance"])
+    else:
+        space = _written(plan, task.trial, result["instance"], space)
     model, guard = _model_of(task.model, plan.plugins)
     steps = begin_model_arm(plan, space, task.trial, model, guard, task.keep_trace)
     archive = Archive() if task.keep_replies else None

@@ -22,10 +22,10 @@ from omegaconf import OmegaConf
 from beeline.arms import run_offline_arms
 from beeline.draws import Draws
 from beeline.engine import LocalEngine, Progress
-from beeline.model_arm import Wording
 from beeline.overrides import config_folder
 from beeline.space import explore
-from beeline.versions import WORDINGS, Definition
+from beeline.versions import Definition
+from beeline.wording import WORDINGS
 from beeline.worker import DomainPlan, domain_of
 
 
@@ -46,7 +46,7 @@ def plans(cache: str) -> list[DomainPlan]:
                 heuristic=entry.heuristic,
                 definition=definition.digest,
                 limits=definition.limits,
-                wording=Wording(definition.wording, WORDINGS[definition.wording]),
+                wording=WORDINGS[definition.wording],
                 plugins=(),
                 cache=cache,
             )

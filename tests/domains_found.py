@@ -10,13 +10,14 @@ from omegaconf import OmegaConf
 
 from beeline.arms import OFFLINE_ARMS, run_offline_arm
 from beeline.draws import Draws
-from beeline.model_arm import ModelArmResult, UsabilityGuard, Wording, model_arm
+from beeline.model_arm import ModelArmResult, UsabilityGuard, model_arm
 from beeline.problem import Domain
 from beeline.question import Answer, Question
 from beeline.resolver import resolve
 from beeline.search import Limits
 from beeline.space import Space
 from beeline.versions import Definition
+from beeline.wording import Wording
 from tests.shared import ROOT
 
 VERSION = "1.0.0"

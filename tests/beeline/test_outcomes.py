@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beeline.model_arm import UsabilityGuard, Wording, model_arm
+from beeline.model_arm import UsabilityGuard, model_arm
 from beeline.outcomes import ENDINGS, EVENTS, Ending, unaccounted
 from beeline.question import Answer
 from beeline.search import Limits
 from beeline.space import Space
+from beeline.wording import Wording
 from tests.beeline.graphs import spaces
 
 KINDS = ("clear", "tied", "refused", "zero", "foreign")

@@ -16,10 +16,11 @@ import pytest
 
 from beeline.errors import HostError, ModelError
 from beeline.model import Model
-from beeline.model_arm import ModelArmResult, UsabilityGuard, Wording, model_arm
+from beeline.model_arm import ModelArmResult, UsabilityGuard, model_arm
 from beeline.problem import Problem
 from beeline.search import Limits
 from beeline.space import Space, explore
+from beeline.wording import Wording
 from protocols.fake import FakeServer
 from protocols.python import PythonModel
 from tests.protocols.asking import system_one

@@ -1,0 +1,120 @@
+"""The words around the options: task, goal, rules and the question itself.
+
+A wording is named by a version's definition or by a study's condition. Its texts are templates
+in which ``{task}``, ``{goal}`` and ``{context}`` stand for what the domain says; any other brace is
+a brace. A file of one's own (YAML) may give each text once for all domains, or per domain:
+
+    name: mine
+    instructions: Which of these is nearest to the goal?
+    task: {tiles: Slide the tiles., default: "{task}"}
+    goal: "Goal: {goal}"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from beeline.errors import SettingError, nearest
+
+__all__ = ["WORDINGS", "Wording", "read_wording"]
+
+_TEXTS = ("instructions", "task", "goal", "context")
+_ANY = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Templates of the four texts of a question."""
+
+    name: str
+    instructions: str
+    task: str = "{task}"
+    goal: str = "{goal}"
+    context: str = "{context}"
+    domains: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = field(default=())
+    """Texts that differ in one domain: (domain, ((text, template), ...)). Tuples, so that a
+    wording can be a key."""
+
+    def texts(self, domain: str, task: str, goal: str, context: str) -> tuple[str, str, str, str]:
+        """Task, goal, context and instructions for one trial of a domain."""
+        own = dict(dict(self.domains).get(domain, ()))
+        values = {"{task}": task, "{goal}": goal, "{context}": context}
+        filled = [_fill(own.get(name, getattr(self, name)), values) for name in ("task", "goal", "context")]
+        return filled[0], filled[1], filled[2], _fill(own.get("instructions", self.instructions), values)
+
+
+def _fill(template: str, values: Mapping[str, str]) -> str:
+    """Replace in one pass, so that a value that looks like a place is left alone."""
+    parts = [template]
+    for place, value in values.items():
+        parts = [
+            piece
+            for part in parts
+            for piece in (_split(part, place, value) if isinstance(part, str) else [part])
+        ]
+    return "".join(part if isinstance(part, str) else part[0] for part in parts)
+
+
+def _split(text: str, place: str, value: str) -> list[Any]:
+    pieces: list[Any] = []
+    for number, piece in enumerate(text.split(place)):
+        if number:
+            pieces.append((value,))
+        pieces.append(piece)
+    return pieces
+
+
+WORDINGS: Mapping[str, Wording] = {
+    wording.name: wording
+    for wording in (
+        Wording(
+            "plain",
+            "Each option is one position that can be looked at next. Pick the option from which the goal "
+            "can be reached in the fewest moves.",
+        ),
+    )
+}
+"""Wordings by name. Released ones never change."""
+
+
+def read_wording(path: Path) -> Wording:
+    """A wording of one's own from a YAML file. Raises SettingError naming file and key."""
+    from omegaconf import OmegaConf
+
+    try:
+        data = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
+    except Exception as error:  # yaml has a tree of errors of its own
+        raise SettingError(f"cannot read the wording {path}: {str(error).splitlines()[0]}") from error
+    if not isinstance(data, dict):
+        raise SettingError(f"the wording {path} must be a mapping with the keys name, {', '.join(_TEXTS)}")
+    known = ("name", *_TEXTS)
+    for key in data:
+        if key not in known:
+            raise SettingError(f"{path}: there is no text {key!r} in a wording: {nearest(str(key), known)}")
+    name = data.get("name", path.stem)
+    if not isinstance(name, str) or not name or name in WORDINGS or not name.replace("-", "").isalnum():
+        raise SettingError(
+            f"{path}: name={name!r} must be letters, digits and '-', and none of "
+            f"{', '.join(sorted(WORDINGS))}"
+        )
+    general: dict[str, str] = {}
+    special: dict[str, dict[str, str]] = {}
+    for text in _TEXTS:
+        value = data.get(text)
+        if value is None:
+            continue
+        by_domain = value if isinstance(value, dict) else {_ANY: value}
+        for domain, template in by_domain.items():
+            if not isinstance(template, str) or not template.strip():
+                raise SettingError(f"{path}: {text} must be a text, or one a domain, not {template!r}")
+            if domain == _ANY:
+                general[text] = template
+            else:
+                special.setdefault(str(domain), {})[text] = template
+    if "instructions" not in general:
+        raise SettingError(f"{path}: instructions is missing: the question that every domain is asked")
+    domains = tuple((d, tuple(sorted(texts.items()))) for d, texts in sorted(special.items()))
+    return Wording(name, domains=domains, **general)
