@@ -19,7 +19,7 @@ from tests.commands import beeline, command, environment
 
 IN_FLIGHT = 64
 #: Input tokens of the longest question of these runs (255 boards of tiles) as the server counts.
-LONGEST = 4_000
+LONGEST = 2_500
 
 
 def run_of(
