@@ -45,9 +45,9 @@ def text(spending: Spending) -> str:
                 (
                     "  + estimated",
                     "",
-                    f"{spent.input_estimated:,}",
-                    f"{spent.output_estimated:,}",
-                    dollars(spent.usd_estimated),
+                    f"{spent.input_estimated:,}" if spent.input_estimated else "",
+                    f"{spent.output_estimated:,}" if spent.output_estimated else "",
+                    dollars(spent.usd_estimated) if spent.usd_estimated else "",
                 )
             )
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADINGS))]

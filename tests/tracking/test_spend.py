@@ -35,7 +35,7 @@ def test_the_table(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "jev                   5         7,035              3      $0.000295\n"
         "  + estimated                   2,000              1      $0.000084\n"
         "local                 1             0        unknown        unknown\n"
-        "  + estimated                     100              0      $0.000000\n"
+        "  + estimated                     100\n"
         "all models            6         7,035          3 + ?  $0.000295 + ?\n"
         "  + estimated                   2,100              1      $0.000084\n"
         "\n"
