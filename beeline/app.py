@@ -30,19 +30,26 @@ Examples
   python -m beeline domain=rush_hour study=baseline
   python -m beeline -m domain=tiles,countdown model=sparrow,first_option
   python -m beeline model=local model.base_url=http://HOST:8000/v1 model.id=NAME
+  python -m beeline model=jev study=prices
 
 Settings (defaults first)
   domain={domain}
   model={model}
-  version={version}    study={study}    tracking={tracking}
+  study={study}
+  version={version}
+  tracking={tracking}
   trials=N         trials 1 to N of the version; as the study says (100)
   results=results  the one output folder; the same command again resumes
   traces=on|off    a trace of each model search
+  archive=off|on   keep every reply; model.replay=DIR answers from them
+  rerun=unclean|untraced       run such finished trials again
+  spend.max_usd=10 cap over all models of the results folder
   custom=NAME      names a run whose version settings you override
   plugins=[PKG]    packages a config may import from
 
 Also
   python -m tracking.report    tables from records alone (--help)
+  python -m tracking.spend     what was spent, by model
   python -m tracking.ui        MLflow in the browser, on loopback
   python -m domains.download   fetch and check the data sets
 """

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from beeline.draws import Draws
-from beeline.errors import SettingError, nearest
+from beeline.errors import SettingError
 from protocols.fake.exchange import Exchange
 from protocols.fake.faults import FAULTS
 
@@ -37,7 +38,11 @@ class FaultPlan:
         rest = text[len(name) :]
         if name not in FAULTS or rest[:1] not in ("", "=", ":", "@", "%", "~"):
             wrong = re.split("[=:@%~]", text)[0]
-            raise SettingError(f"there is no fault {wrong}: {nearest(wrong, FAULTS)}")
+            close = get_close_matches(wrong, FAULTS, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(close)}? " if close else ""
+            raise SettingError(
+                f"there is no fault {wrong!r}: {hint}python -m protocols.fake --help lists all"
+            )
         self.fault = FAULTS[name]
         self._value, when = self._split(text, rest)
         self._first = int(when["first"]) if when["first"] else None

@@ -46,7 +46,7 @@ OPTIONS = [*(f"{i} of 40" for i in range(40)), "7", "3", "a/b", "\u00c9clair"]
 
 def asked() -> dict[str, Any]:
     questions = body(OPTIONS)["questions"]
-    questions |= {"a blank": {"type": "score", "instructions": "?", "criteria": ["low", "high"]}}
+    questions |= {"a blank": {"type": "score", "instructions": {"x": 1}, "criteria": ["low", "high"]}}
     return body(questions=questions) | {"unknown": 1}
 
 
@@ -119,6 +119,7 @@ def test_plans_by_exact_body() -> None:
     ("text", "said"),
     [
         *((text, "a number from 0 to 1") for text in ("html:2", "html:x", "html:1.2.3", "html@-1", "html%9")),
+        ("cap_move", "no fault 'cap_move': did you mean cap_moves .*--help"),
         *((text, "no fault") for text in ("htlm", "HTML", "", "htlm=3", "=", "html2")),
         ("htlm", "did you mean html"),
         ("html=3", "takes no value"),

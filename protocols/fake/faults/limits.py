@@ -71,6 +71,16 @@ def strict_fields(exchange: Exchange) -> None:
             _refuse(exchange, 400, (name,), f"Unknown field {name}")
 
 
+def strings_only(exchange: Exchange) -> None:
+    """400 for instructions or criteria that are not strings, as OpenRouter's first alpha."""
+    questions = exchange.request.get("questions")
+    for name, question in questions.items() if isinstance(questions, dict) else ():
+        criteria = question.get("criteria")
+        described = criteria.values() if isinstance(criteria, dict) else criteria or ()
+        if any(isinstance(d, dict | list) for d in [question.get("instructions"), *described]):
+            _refuse(exchange, 400, ("questions", name), "Expected a string")
+
+
 def crash_one_option(exchange: Exchange) -> None:
     """500 for a choice with one option, as an open server did."""
     if any(len(q.options) == 1 for q in exchange.asked):
@@ -86,5 +96,5 @@ FAULTS = (
     with_value(_GROUP, context, "N", r"\d+", "2048"),
     with_value(_GROUP, context_moves, "N,TOKENS", _PAIR),
     with_value(_GROUP, truncate, "N", r"\d+", "2048"),
-    *group(_GROUP, (no_slash, no_blank_ids, strict_fields, crash_one_option)),
+    *group(_GROUP, (no_slash, no_blank_ids, strict_fields, strings_only, crash_one_option)),
 )

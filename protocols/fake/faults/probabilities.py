@@ -43,6 +43,13 @@ def uniform(exchange: Exchange) -> None:
         settle(answer, dict.fromkeys(answer["probabilities"], 1 / len(answer["probabilities"])))
 
 
+def unanimous(exchange: Exchange) -> None:
+    """The likeliest option has 1, all others 0."""
+    for answer in exchange.maps:
+        best = likeliest(answer["probabilities"])
+        settle(answer, {name: float(name == best) for name in answer["probabilities"]})
+
+
 def nan(exchange: Exchange) -> None:
     """Every probability NaN, which is no JSON but parses in some languages."""
     _each_value(exchange, lambda p: float("nan"))
@@ -185,7 +192,7 @@ def largest_confidence(exchange: Exchange) -> None:
 _GROUP = "the probabilities"
 
 FAULTS = (
-    *group(_GROUP, (round2, all_zero, uniform, nan, sum_low, sum_high, empty_map, foreign_names)),
+    *group(_GROUP, (round2, all_zero, uniform, unanimous, nan, sum_low, sum_high, empty_map, foreign_names)),
     *group(_GROUP, (drop_option, extra_option, reorder, lower_names, nfd_names, disagree)),
     *group(_GROUP, (jitter, batch_noise, order_dependent, never_first, always_first)),
     with_value(_GROUP, drift, "N", r"\d+", "20"),
