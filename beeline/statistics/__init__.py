@@ -5,14 +5,17 @@ This package holds what every run needs and imports nothing heavy; the rest is i
 ================  ================================================================================
 ``bootstrap``     the benchmark's means and 95% intervals, exact to the last digit
 ``paired``        two models on the same trials: ratio, sign-flip test, wins, ties, losses
-``multiple``      Holm's correction when many comparisons are made at once
-``clusters``      several runs a trial, shares of unequal trials, Wilson's interval
+``multiple``      every pair of several models, with Holm's correction
+``clusters``      several runs a trial; means over decisions of the same trials
+``shares``        Wilson's interval, and the share of decisions that change
 ``censored``      what unsolved trials could still have been
 ``power``         trials needed to see a given ratio
 ``variance``      how much of the spread is trial, order and repeat
-``calibration``   Brier score, log loss, calibration error, reliability curve
+``proper``        Brier score with its parts, log loss
+``calibration``   calibration error, reliability curve, test
 ``discrimination``  accuracy against chance, area under the ROC curve, rank correlation
 ``position``      where the chosen option stood, against chance
+``from_records``  records to keyed scores, runs, and the layout of variance components
 ================  ================================================================================
 
 Everything is a function of its arguments: draws are named by a path (:mod:`beeline.draws`), keys

@@ -13,7 +13,7 @@ from scipy import stats
 
 from beeline.draws import Draws
 from beeline.statistics import Interval, geometric_mean, overall_interval
-from beeline.statistics.multiple import holm
+from beeline.statistics.multiple import compare_all, holm
 from beeline.statistics.paired import (
     EXACT_UP_TO,
     PATTERNS,
@@ -113,6 +113,23 @@ def test_holm_never_helps_and_keeps_order(values: list[float]) -> None:
             assert adjusted[i] <= adjusted[j]
     smallest = min(range(len(values)), key=lambda k: values[k])
     assert adjusted[smallest] == min(1.0, len(values) * values[smallest])
+
+
+def test_all_pairs() -> None:
+    rng = np.random.RandomState(6)
+    base = rng.uniform(0.1, 0.5, 12)
+    models = {
+        "x": table({"a": (base * 1.5).tolist()}),
+        "y": table({"a": (base * rng.uniform(0.9, 1.1, 12)).tolist()}),
+        "z": table({"a": base.tolist()}),
+        "other": table({"b": [0.5]}),
+    }
+    found = compare_all(models, ("all",))
+    assert [(pair.first, pair.second) for pair in found] == [("x", "y"), ("x", "z"), ("y", "z")]
+    assert found[1].comparison == compare(models["x"], models["z"], ("all", "x", "z"))
+    assert found[1].comparison.ratio.value == pytest.approx(1.5)
+    assert found[1].adjusted == 3 * found[1].comparison.p_value == 3 / 2**11
+    assert found[2].adjusted == found[2].comparison.p_value > 0.05
 
 
 def test_compare_pairs_trials_and_averages_repeats() -> None:
