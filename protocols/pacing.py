@@ -31,12 +31,13 @@ FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
 #: Share of a wait that chance may take off, so that many clients do not come back at once.
 JITTER = 0.25
-#: Failures in a row, over all questions, that mean the host is out. One or two happen to a host
-#: that is well.
+#: Failures in a row, over all questions, that mean the host is out; one or two happen to a host
+#: that is well. 429 and 529 come from a host at work, so it takes more of them.
 OUT_AFTER = 3
+OUT_AFTER_ANY = 8
 #: A bucket holds what flows into it in this many seconds.
 BURST_S = 6.0
-#: Waits the host asks for are shown from this length on.
+#: Shorter waits are not shown: nobody could read it.
 SHOWN_FROM_S = 1.0
 
 
@@ -125,7 +126,7 @@ class Pacer:
         self._orders = 0
         self._queue: list[_Waiter] = []
         self._hold = 0.0
-        self._streak = 0
+        self._streak = self._broken = 0
         self._streak_since = 0.0
         self._out = False
         self._probe = 0  # number of the probe under way
@@ -177,7 +178,7 @@ class Pacer:
 
     def answered(self, slot: Slot) -> None:
         """A reply that shows a host at work, though it is no answer (a refusal, a wrong request)."""
-        self._streak = 0
+        self._streak = self._broken = 0
         if self._out:
             self._end_outage()
         self._close(slot)
@@ -197,7 +198,8 @@ class Pacer:
         if self._streak == 0:
             self._streak_since = now
         self._streak += 1
-        began = not self._out and self._streak >= OUT_AFTER
+        self._broken += not crowded
+        began = not self._out and (self._broken >= OUT_AFTER or self._streak >= OUT_AFTER_ANY)
         if began:
             self._out, self._failed_probes = True, 0
         if began or (self._out and slot.probe):
@@ -209,7 +211,9 @@ class Pacer:
                 self._give_up(error)
                 self._close(slot)
                 raise Outage(*error)
-            self._say(f"host {self.host} paused: {reason}, next try in {_seconds(self._next_probe - now)}")
+            if wait >= SHOWN_FROM_S or self._noticed:
+                left = _seconds(self._next_probe - now)
+                self._say(f"host {self.host} paused: {reason}, next try in {left}")
         elif self._out and hint is not None:
             self._next_probe = max(self._next_probe, now + hint)
         out = self._out
@@ -340,7 +344,7 @@ class Pacer:
 
     def _give_up(self, error: tuple[float, int, str]) -> None:
         self._end_outage()
-        self._streak = 0
+        self._streak = self._broken = 0
         waiting, self._queue = self._queue, []
         for waiter in waiting:
             if not waiter.admitted.done():

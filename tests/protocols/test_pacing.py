@@ -445,12 +445,12 @@ def test_failures_of_an_outage_are_not_held_against_a_question() -> None:
     host = Unlucky(good)
 
     async def run() -> list[Reply]:
-        http = client(host, retries=1)
+        http = client(host, retries=2)
         await http.post(b"first")
         await asyncio.sleep(1)
         return await asyncio.gather(*(http.post(b"%d" % i) for i in range(3)))
 
-    assert virtually(run())[0].retries >= 2
+    assert virtually(run())[0].retries >= 3
     assert not host.unlucky
 
 
@@ -532,6 +532,25 @@ def test_a_hint_beyond_patience_ends_an_outage_now() -> None:
         assert (pacer.in_flight, pacer.out) == (0, False)
 
     virtually(run())
+
+
+def test_a_host_with_too_much_to_do_is_not_out() -> None:
+    """429 and 529 count only when there are many in a row; the window deals with them."""
+
+    async def run() -> None:
+        pacer = Pacer("host", 64, first_window=20)
+        slots = [slot for _ in range(12) if (slot := pacer.enter_now(0))]
+        for number, slot in enumerate(slots[:8]):
+            assert not pacer.out
+            pacer.failed(slot, "busy", crowded=number not in (2, 5), hint=None, reject=True)
+        assert pacer.out
+
+    asyncio.run(run())
+
+
+def test_a_long_overload_passes_too() -> None:
+    host = Host(lambda at, met: reply(529) if 1.0 <= at < 200.0 else reply(200))
+    assert len(virtually(_asked(host, 1000))) == 1000
 
 
 # --- a storm --------------------------------------------------------------------------------
