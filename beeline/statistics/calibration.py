@@ -12,7 +12,7 @@ probabilities using Bayesian binning", 2015), here over bins of equal mass.
   variance with clusters is the linearised one of :mod:`.clusters`, times Student's t. As nobody knows
   how much of the bias is left, the upper bound starts from the error with all of it, the lower from
   the error less the bias at sqrt(max(0, A(b)**2 - 2 s(b)**2)), which takes away more than there is. In
-  simulations with 5 to 20 bins and 200 to 5,000 items it covers 94% or more, from perfect models to
+  simulations with 5 to 20 bins and 200 to 5,000 items it covers some 94% or more, from perfect models to
   gross ones; a perfect model's lower bound is above 0 in 2 to 5 of 100. What it covers is the error of
   the binned model: over- and underconfidence within one bin cancel, as in any binned estimate.
 - *Test of being calibrated*: outcomes drawn from the probabilities themselves (consistency resampling:
