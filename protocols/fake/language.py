@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 REFUSED = "I'm sorry, but I can't help with that."
-_LINE = re.compile(r"[ \t]*(\d{1,6})[:.)](?:[ \t]+(.*)|$)")
+_LINE = re.compile(r"[ \t]*(\d{1,6})[:.)](?:[ \t](.*)|$)", re.DOTALL)
 #: What an integer property may be called that means the option, the likeliest first.
 _NAMES = ("option", "choice", "number", "answer", "pick", "index")
 
@@ -39,7 +39,7 @@ def numbered(prompt: str) -> dict[str, int]:
     best: list[list[Any]] = []
     run: list[list[Any]] = []
     open_ = False
-    for line in prompt.splitlines():
+    for line in prompt.split("\n"):
         match = _LINE.fullmatch(line)
         number = int(match[1]) if match else -1
         if match and run and number == run[-1][0] + 1:

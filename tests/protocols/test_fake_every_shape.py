@@ -102,6 +102,16 @@ def test_any_two_faults_can_be_had_together(case: Any) -> None:
             assert 200 <= one.status <= 599
 
 
+def test_all_shapes_pick_the_same_option_in_every_order() -> None:
+    options = [f"option {i}" for i in range(30)]
+    picks = set()
+    for order in (options, options[::-1], sorted(options)):
+        for shape, sent, path in requests(order):
+            [answer] = answers_for(shape.read(sent, VERSION, path)).values()
+            picks.add(answer["choice"])
+    assert len(picks) == 1
+
+
 @pytest.mark.parametrize("case", CASES, ids=[case[0].name for case in CASES])
 @pytest.mark.parametrize("fault", ["disagree", "refusal", "no_usage", "other_model"])
 def test_what_matters_to_a_client_shows_in_every_shape(case: Any, fault: str) -> None:

@@ -258,6 +258,7 @@ def test_keys_and_the_version() -> None:
         ("1:\na b\nc d\n\n2:\ne f\ng h\n\nNow pick.", {"\na b\nc d": 1, "\ne f\ng h": 2}),
         ("1: a: b\n2: 12:30", {"a: b": 1, "12:30": 2}),
         ("1: same\n2: same\n3: b", {"same": 1, "b": 3}),
+        ("1: a\n2:  a\n3: a\u2028b\r", {"a": 1, " a": 2, "a\u2028b\r": 3}),
         ("1: alone", {}),
         ("", {}),
     ],
