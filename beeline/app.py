@@ -25,8 +25,6 @@ beeline: how well do decision models plan?
   python -m beeline [KEY=VALUE ...]        run one benchmark
   python -m beeline -m [KEY=A,B ...]       sweep over every combination
 
-Examples
-  python -m beeline domain=countdown trials=20
   python -m beeline domain=rush_hour study=baseline
   python -m beeline -m domain=tiles,countdown model=sparrow,first_option
   python -m beeline model=local model.base_url=http://HOST:8000/v1 model.id=NAME
@@ -36,23 +34,24 @@ Settings (defaults first)
   domain={domain}
   model={model}
   study={study}
-  version={version}
-  tracking={tracking}
-  trials=N         trials 1 to N of the version; as the study says (100)
-  results=results  the one output folder; the same command again resumes
+  version={version}    tracking={tracking}    results=results (the output folder)
+  trials=N         trials 1 to N; the same command again resumes
   traces=on|off    a trace of each model search
   archive=off|on   keep every reply; model.replay=DIR answers from them
-  rerun=unclean|untraced       run such finished trials again
+  rerun=unclean|untraced    run such finished trials again
   spend.max_usd=10 cap over all models of the results folder
   custom=NAME      names a run whose version settings you override
   plugins=[PKG]    packages a config may import from
 
-Also
   python -m tracking.report    tables from records alone (--help)
   python -m tracking.spend     what was spent, by model
   python -m tracking.ui        MLflow in the browser, on loopback
   python -m domains.download   fetch and check the data sets
 """
+
+
+_LISTED = 9
+"""Options of a group that the help lists: it fits a screen."""
 
 
 class _State:
@@ -156,7 +155,10 @@ def _say(error: BeelineError) -> None:
 def _help() -> str:
     def options(group: str, first: str) -> str:
         names = sorted(path.stem for path in (config_folder() / group).glob("*.yaml"))
-        line = " | ".join([first, *(name for name in names if name != first)])
+        others = [name for name in names if name != first]
+        line = " | ".join([first, *others[:_LISTED]])
+        if len(others) > _LISTED:
+            line += f" | {len(others) - _LISTED} more: {group}=? lists all"
         indent = " " * (len(group) + 3)
         return textwrap.fill(line, 80 - len(indent), subsequent_indent=indent)
 

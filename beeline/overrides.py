@@ -59,6 +59,8 @@ def check_overrides(arguments: Sequence[str]) -> None:
             continue
         if key in groups:
             options = [path.stem for path in (folder / key).glob("*.yaml")]
+            if value == "?":
+                raise SettingError(f"{key}: one of {', '.join(sorted(options))}")
             for option in value.split(",") if _SIMPLE.fullmatch(value) else ():
                 if option not in options:
                     raise SettingError(f"{key}={option}: there is no such {key}: {nearest(option, options)}")

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -100,8 +101,8 @@ def _run_condition(spec: Spec, condition: Condition, engine: LocalEngine) -> Sum
                 log.append([record for record, keep in zip(records, worth, strict=True) if keep])
 
             try:
-                with Display(title, progress) as display:
-                    asking = _asking(spec, cell, display.notice)
+                with Display(title, progress) as display, _ledger(spec) as ledger:
+                    asking = _asking(spec, cell, ledger, display.notice)
                     asyncio.run(engine.run(_plan(spec, condition), owed, asking, store, progress))
             except BeelineError as error:
                 note_stop(spec.results, cell, error, progress.kept + progress.done, len(wanted))
@@ -114,15 +115,21 @@ def _run_condition(spec: Spec, condition: Condition, engine: LocalEngine) -> Sum
     return summary
 
 
-def _asking(spec: Spec, cell: Cell, notice: Callable[[str | None], None]) -> Asking | None:
+def _ledger(spec: Spec) -> AbstractContextManager[Ledger | None]:
+    """The ledger of the results folder, where asking the model costs something."""
+    if spec.model is None or spec.model.caps() is None:
+        return nullcontext()
+    return Ledger(spec.results / FILE, spec.caps)
+
+
+def _asking(
+    spec: Spec, cell: Cell, ledger: Ledger | None, notice: Callable[[str | None], None]
+) -> Asking | None:
     """The model with what the run lends it; None where no model is asked."""
     model = spec.model
     if model is None or spec.model_config is None:
         return None
-    caps = model.caps()
-    meter = None
-    if caps is not None:
-        meter = Ledger(spec.results / FILE, spec.caps).account(model.name, caps)
+    meter = ledger.account(model.name, model.caps()) if ledger is not None else None
     model.attach(Services(meter, notice, spec.archive))
     return Asking(model, canonical(dict(spec.model_config)), cell, spec.traces, spec.archive)
 
