@@ -188,9 +188,11 @@ class Http:
             if not self._reached:
                 pacer.leave(slot)
                 self._first_contact(got, failures)
+                spent += self._clock() - began
                 wait = self._backoff(failures)
                 self._patient(got, failures, spent, wait)
                 await self._sleep(wait)
+                spent += wait
                 continue
             try:
                 out = pacer.failed(

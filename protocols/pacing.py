@@ -206,16 +206,16 @@ class Pacer:
             wait = self._probe_wait() if hint is None else hint
             self._next_probe = max(now + wait, self._hold)
             self._failed_probes += 1
-            if self._next_probe - self._streak_since >= self.patience_s:
-                error = (now - self._streak_since, self._streak, reason)
-                self._give_up(error)
-                self._close(slot)
-                raise Outage(*error)
             if wait >= SHOWN_FROM_S or self._noticed:
                 left = _seconds(self._next_probe - now)
                 self._say(f"host {self.host} paused: {reason}, next try in {left}")
         elif self._out and hint is not None:
             self._next_probe = max(self._next_probe, now + hint)
+        if self._out and self._next_probe - self._streak_since >= self.patience_s:
+            error = (now - self._streak_since, self._streak, reason)
+            self._give_up(error)
+            self._close(slot)
+            raise Outage(*error)
         out = self._out
         self._close(slot)
         return out

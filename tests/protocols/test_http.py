@@ -129,6 +129,12 @@ def test_patience_ends_before_the_wait_that_would_exceed_it(clock: Clock) -> Non
     assert clock.waits == [0.5]
 
 
+def test_patience_holds_for_the_first_contact_too(clock: Clock) -> None:
+    script = Script(BROKEN, clock=clock, took=2.0)
+    with pytest.raises(HostError, match=r"after 2 tries, one more in 1 s would go past model\.patience_s=4"):
+        post(http(script, clock, limits=HttpLimits(patience_s=4)))
+
+
 class _Silent:
     """Never answers."""
 

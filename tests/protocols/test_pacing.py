@@ -553,6 +553,23 @@ def test_a_long_overload_passes_too() -> None:
     assert len(virtually(_asked(host, 1000))) == 1000
 
 
+def test_a_hint_beyond_patience_ends_a_running_outage_too() -> None:
+    async def run() -> None:
+        pacer = Pacer("host", 8, patience_s=60)
+        slots = [slot for _ in range(4) if (slot := pacer.enter_now(0))]
+        waiting = asyncio.create_task(pacer.enter(9, 0))
+        for slot in slots[:3]:
+            pacer.failed(slot, "broken", crowded=False, hint=None, reject=False)
+        assert pacer.out
+        await asyncio.sleep(0)
+        with pytest.raises(Outage):
+            pacer.failed(slots[3], "busy", crowded=True, hint=3600.0, reject=True)
+        with pytest.raises(Outage, match="busy"):
+            await waiting
+
+    virtually(run())
+
+
 # --- a storm --------------------------------------------------------------------------------
 
 
