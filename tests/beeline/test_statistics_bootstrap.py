@@ -75,6 +75,17 @@ def test_half_way_sums_round_to_even() -> None:
     assert limbs.row_sums(rows).tolist() == [math.fsum(values[i] for i in row) for row in rows]
 
 
+def test_as_many_items_as_bits_allow() -> None:
+    """64 values just below 2: their limbs add up to almost 2**53, and one bit more would be lost."""
+    rng = np.random.RandomState(0)
+    for items in (2, 64, 100, 128):
+        values = rng.uniform(1.9, 2.0, items)
+        rows = rng.randint(0, items, (300, items))
+        limbs = split(values, items)
+        assert limbs is not None
+        assert limbs.row_sums(rows).tolist() == [math.fsum(row) for row in values[rows].tolist()]
+
+
 def test_what_cannot_be_split_is_summed_plainly() -> None:
     for odd in (1e308, 5e-324, math.inf):
         values = [1.0, odd, 0.25]

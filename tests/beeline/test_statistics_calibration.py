@@ -90,6 +90,20 @@ def test_auc_variance_is_delongs_without_clusters() -> None:
     assert width == pytest.approx(2 * 1.959964 * math.sqrt(variance) / scale, rel=0.01)
 
 
+def test_auc_variance_with_clusters_is_near_the_jackknifes() -> None:
+    rng = np.random.RandomState(9)
+    trials = np.repeat(np.arange(40), 8)
+    y = rng.uniform(size=320) < 0.5
+    x = rng.normal(0, 2.0, 40)[trials] + rng.normal(size=320) + y
+    found = auc(x, y, trials.tolist())
+    assert found is not None
+    left_out = [metrics.roc_auc_score(y[trials != t], x[trials != t]) for t in range(40)]
+    jackknife = math.sqrt(39 / 40 * sum((v - np.mean(left_out)) ** 2 for v in left_out))
+    width = math.log(found.high / (1 - found.high)) - math.log(found.low / (1 - found.low))
+    scale = found.value * (1 - found.value)
+    assert width == pytest.approx(2 * 1.959964 * jackknife / scale, rel=0.05)
+
+
 def test_planted_auc_is_covered_with_clusters() -> None:
     def one(rng: np.random.RandomState) -> Interval | None:
         trials = np.repeat(np.arange(60), 6)

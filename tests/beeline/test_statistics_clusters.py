@@ -103,6 +103,18 @@ def test_clusters_that_agree_within_count_once() -> None:
     assert share_over_clusters([7], [20]) == wilson(0.35, 1)
 
 
+def test_effective_sample_size() -> None:
+    hits, items = [3, 0, 5, 1, 2], [10, 8, 9, 12, 11]
+    share = 11 / 50
+    squares = sum((h - share * n) ** 2 for h, n in zip(hits, items, strict=True))
+    variance = 5 / 4 * squares / 50**2
+    size = share * (1 - share) / variance * (stats.t.ppf(0.975, 49) / stats.t.ppf(0.975, 4)) ** 2
+    assert size < 50
+    found, expected = share_over_clusters(hits, items), wilson(share * size, size)
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.9])
 def test_share_of_changed_decisions_is_covered(share: float) -> None:
     def one(rng: np.random.RandomState) -> Interval | None:

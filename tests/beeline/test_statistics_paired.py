@@ -149,6 +149,20 @@ def test_compare_pairs_trials_and_averages_repeats() -> None:
     assert found.spread == pytest.approx(math.log(2) / math.sqrt(2))
 
 
+def test_domains_weigh_the_same_in_the_test_too() -> None:
+    ours = table({"a": [0.9, 0.4, 0.6, 0.3], "b": [0.2, 0.5]})
+    theirs = table({"a": [0.5, 0.5, 0.2, 0.1], "b": [0.3, 0.4]})
+    found = compare(ours, theirs, ("w",))
+    groups = differences(ours, theirs)
+    terms = [value / len(group) for group in groups.values() for value in group]
+    totals = [
+        abs(sum(s * v for s, v in zip(signs, terms, strict=True))) for signs in product((1, -1), repeat=6)
+    ]
+    assert found is not None
+    assert found.p_value == sum(total >= abs(sum(terms)) - 1e-12 for total in totals) / 64
+    assert found.p_value != sign_flip_test([value for group in groups.values() for value in group], ("w",))
+
+
 def test_ratio_is_that_of_the_scores() -> None:
     rng = np.random.RandomState(3)
     ours, theirs = ({d: rng.uniform(0.05, 1, 25).tolist() for d in "ab"} for _ in range(2))

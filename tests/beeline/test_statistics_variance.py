@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from beeline.statistics import Interval
-from beeline.statistics.variance import Components, by_trials, variance_components
+from beeline.statistics.variance import Components, _difference, _Square, by_trials, variance_components
 from tests.beeline.coverage import assert_covers, covered
 
 
@@ -61,6 +62,23 @@ def test_planted_components_are_covered(
         return interval
 
     assert_covers(one, truth, 1_000)
+
+
+@pytest.mark.parametrize(("above", "below"), [(19, 60), (49, 100), (3, 5)])
+def test_bounds_reach_zero_where_the_f_test_does(above: int, below: int) -> None:
+    """What fixes the mixed terms of the method: a bound is 0 exactly where the ratio of mean squares
+    is the quantile of F."""
+    for share in (0.975, 0.025):
+        ratio = stats.f.ppf(share, above, below)
+        just_above = _difference(_Square(ratio * 1.001, above), _Square(1.0, below), 1)
+        just_below = _difference(_Square(ratio * 0.999, above), _Square(1.0, below), 1)
+        bounds = [(x.low if share > 0.5 else x.high) for x in (just_below, just_above)]
+        assert bounds[0] == 0.0
+        assert 0.0 < bounds[1] < 0.01
+    # Without the lower mean square it is the chi-square interval of a variance.
+    alone = _difference(_Square(2.0, above), _Square(1e-12, below), 1)
+    exact = [2.0 * above / stats.chi2.ppf(q, above) for q in (0.975, 0.025)]
+    assert [alone.low, alone.high] == pytest.approx(exact, rel=1e-6)
 
 
 def test_one_order_or_one_repeat() -> None:
