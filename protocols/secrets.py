@@ -7,9 +7,12 @@ from elsewhere (some hosts repeat the key they refuse).
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping
+from html import escape
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 from beeline.errors import SettingError
 
@@ -45,9 +48,13 @@ def masked(text: str, secrets: Iterable[Secret]) -> str:
 
 
 def masked_bytes(body: bytes, secrets: Iterable[Secret]) -> bytes:
-    """The same for bytes."""
+    """The same for the bytes of a body, where a secret may also stand escaped as JSON, in a URL or
+    in HTML. (Pieces of one are found by protocols.scrub, in what people are shown.)"""
     for secret in secrets:
-        body = body.replace(secret.reveal().encode(), b"***")
+        key = secret.reveal()
+        forms = {key, json.dumps(key)[1:-1], quote(key, safe=""), quote(key), quote_plus(key), escape(key)}
+        for form in sorted(forms, key=len, reverse=True):
+            body = body.replace(form.encode(), b"***")
     return body
 
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import html
+import json
 import pickle
+from urllib.parse import quote
 
 import pytest
 
@@ -21,6 +24,13 @@ def test_a_secret_does_not_show_itself() -> None:
 def test_masks_every_occurrence() -> None:
     assert masked(f"a {KEY} b {KEY}", [Secret(KEY)]) == "a *** b ***"
     assert masked_bytes(f"a {KEY}".encode(), [Secret(KEY)]) == b"a ***"
+
+
+def test_masks_a_key_that_a_body_holds_escaped() -> None:
+    key = 'k/"<+&é'.replace("é", "e")
+    for text in (key, json.dumps(key), quote(key), quote(key, safe=""), html.escape(key)):
+        assert b"***" in masked_bytes(f"<{text}>".encode(), [Secret(key)])
+        assert key[:3].encode() not in masked_bytes(text.encode(), [Secret(key)])
 
 
 def test_reads_and_trims() -> None:
