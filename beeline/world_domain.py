@@ -98,6 +98,8 @@ class WorldDomain(ABC, Generic[I]):
     """Cost of each information tool for the instance indexes 1, 2 and 3; :func:`rotation` makes it."""
     channels: ClassVar[Mapping[str, frozenset[str]]]
     """Information channels: for each, the tools whose responses depend on its facts."""
+    shuffled_windows: ClassVar[bool] = False
+    """Whether a window over an order that each interface shuffles shows other things in each."""
     sizes: ClassVar[Mapping[str, Any]]
     """Frozen generator parameters of each level."""
 

@@ -1,0 +1,110 @@
+"""Certify the families of worlds and write their manifests.
+
+    python -m domains.worlds.certify              # all families
+    python -m domains.worlds.certify FAMILY...    # some
+    python -m domains.worlds.certify --check      # write nothing; exit code 1 if a manifest differs
+    python -m domains.worlds.certify --edition 2  # instances of another edition (nothing is written)
+
+Each of the 12 hidden instances of a family is drawn, solved and verified, its worlds are checked
+(:mod:`beeline.world_certify`), and ``manifest.json`` in the family's package is written. The digest shown
+at the end is what a version names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from beeline.digest import differences, digest_of
+from beeline.errors import BeelineError
+from beeline.world import INDEXES, LEVELS
+from beeline.world_certify import certify, make_manifest
+from domains.worlds.families import family_class, family_names
+
+__all__ = ["main", "manifest_path"]
+
+
+def manifest_path(family: str) -> Path:
+    """Where a family's manifest lies."""
+    return Path(__file__).with_name(family) / "manifest.json"
+
+
+def certify_one(task: tuple[str, int, str, int]) -> tuple[dict[str, Any], float]:
+    """The manifest entry of (family, edition, level, index), and the seconds it took."""
+    family, edition, level, index = task
+    started = time.perf_counter()
+    domain = family_class(family)("reference", {"edition": edition, "manifest": ""})
+    return certify(domain, level, index), time.perf_counter() - started
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m domains.worlds.certify", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument("family", nargs="*", help="families to certify (default: all)")
+    parser.add_argument("--check", action="store_true", help="compare with the manifests, write nothing")
+    parser.add_argument("--edition", type=int, default=1, help="edition of the instances (default: 1)")
+    options = parser.parse_args(arguments)
+    try:
+        families = options.family or family_names()
+        for family in families:
+            family_class(family)
+        return _certify_all(families, options.edition, options.check)
+    except BeelineError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def _certify_all(families: Sequence[str], edition: int, check: bool) -> int:
+    # The heaviest first, so that no core waits at the end.
+    tasks = [(f, edition, level, i) for level in reversed(LEVELS) for f in families for i in INDEXES]
+    started = time.perf_counter()
+    # Spawned, not forked: what is certified must not depend on what this process has imported.
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        entries: dict[str, dict[str, Any]] = {family: {} for family in families}
+        for task, (entry, seconds) in zip(tasks, pool.map(certify_one, tasks), strict=True):
+            family, _, level, index = task
+            entries[family][f"{level}/{index}"] = entry
+            print(
+                f"{family} {level}/{index}: optimum {entry['optimum']}, reference {entry['reference']}, "
+                f"work {entry['work']['total']}, attempt {entry['attempt']}, {entry['facts']} facts, "
+                f"{seconds:.1f} s",
+                flush=True,
+            )
+    changed = False
+    for family in families:
+        domain = family_class(family)("reference", {"edition": edition, "manifest": ""})
+        manifest = make_manifest(domain, entries[family])
+        changed |= _settle(family, manifest, write=not check and edition == 1)
+    print(f"{len(tasks)} hidden instances in {time.perf_counter() - started:.0f} s")
+    return 1 if check and changed else 0
+
+
+def _settle(family: str, manifest: dict[str, Any], write: bool) -> bool:
+    """Compare with the stored manifest and write; whether they differ."""
+    path = manifest_path(family)
+    stored = json.loads(path.read_text("utf-8")) if path.is_file() else None
+    changed = list(differences(stored, manifest))
+    verb = "unchanged" if not changed else "written" if write else "differs" if stored else "not stored"
+    print(f"{family}: manifest {digest_of(manifest)} ({verb})")
+    for line in changed[:20] if stored else ():
+        print(f"  {line}")
+    if changed and write:
+        text = json.dumps(manifest, indent=1) + "\n"
+        temporary = path.with_suffix(".tmp")
+        temporary.write_text(text, "utf-8")
+        os.replace(temporary, path)
+    return bool(changed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
