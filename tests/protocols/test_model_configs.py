@@ -21,7 +21,8 @@ from tests.protocols.asking import ask, question
 
 FILES = {path.stem: path for path in sorted((config_folder() / "model").glob("*.yaml"))}
 #: What a user must add to a file that names no server.
-NEEDED = {"local": ("http://127.0.0.1:8000/v1", "m"), "fireworks": (None, "m")}
+SERVER = ("http://127.0.0.1:8000/v1", "m")
+NEEDED = {"local": SERVER, "local_chat": SERVER, "fireworks": (None, "m")}
 FRONTIER = 255
 
 
