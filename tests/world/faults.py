@@ -6,8 +6,9 @@ outside (the model answers otherwise), is counted, or stops the run with a sente
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Effect = Literal["none", "other answers", "counted", "stops"]
 
@@ -18,7 +19,7 @@ class Expected:
 
     effect: Effect
     told: str
-    """For the table; for ``stops`` a part of the message, for ``counted`` the counter."""
+    """For the table; for ``stops`` a part of the message, for ``counted`` a key of COUNTED."""
     domain: str = "countdown"
     key: Literal["", "right", "wrong"] = ""
     """The key that we send; the mock wants "right" where ``keyed``."""
@@ -36,9 +37,7 @@ _NOT_ASKED = _none("no such request is sent")
 
 FAULTS: dict[str, Expected] = {
     "wrong-route": Expected("stops", "404 Not Found: No route /v1/systemone"),
-    "xssi-200": Expected(
-        "stops", "not one of the first 10 answers of the model was usable (10 times not JSON"
-    ),
+    "xssi-200": Expected("stops", "not one of the first 10 answers of the model was usable"),
     "plain-content-type": _none("a body that is JSON is read whatever it is called"),
     "text-errors": _none("no request of ours is wrong"),
     "models-404": _none("the list of models is not asked for"),
@@ -59,15 +58,15 @@ FAULTS: dict[str, Expected] = {
     "cap-64": Expected("stops", "should have at most 64 items", domain="rush_hour"),
     "cap-5-levels": _TYPE,
     "accept-map-score": _TYPE,
-    "no-usage": Expected("counted", "input_tokens"),
+    "no-usage": Expected("counted", "unknown usage"),
     "float-usage": _none("whole numbers written as floats are read"),
-    "extra-answer": _EXTRA,
+    "extra-answer": Expected("counted", "more output"),
     "boolean-type": _TYPE,
     "nan": _EXTRA,
     "unprefixed-extra": _EXTRA,
     "noul-range": _TYPE,
     "choice-no-confidence": _CONFIDENCE,
-    "choice-key-case": Expected("stops", "10 times none of the shown options named", domain="rush_hour"),
+    "choice-key-case": Expected("stops", "none of the shown options named", domain="rush_hour"),
     "choice-sum": _none("any sum is accepted, and the order of the options is the same"),
     "choice-second": Expected("counted", "disagreements"),
     "score-no-legend": _TYPE,
@@ -86,9 +85,28 @@ FAULTS: dict[str, Expected] = {
     "order-leaks": Expected("other answers", "a question's position feeds the model; it is always the first"),
 }
 
-_COUNTED = {
-    "input_tokens": "the same search; tokens are unknown and not 0, the cap counts an estimate",
-    "disagreements": "the same search; the reply's own choice is not followed, each difference is counted",
+
+@dataclass(frozen=True)
+class Counted:
+    """Fields of the model arm that change, each to what from what it was, and all others do not."""
+
+    fields: dict[str, Callable[[dict[str, Any]], Any]]
+    told: str
+
+
+COUNTED = {
+    "unknown usage": Counted(
+        {"input_tokens": lambda arm: None, "output_tokens": lambda arm: None},
+        "the same search; tokens are unknown and not 0, and the cap counts an estimate",
+    ),
+    "disagreements": Counted(
+        {"disagreements": lambda arm: arm["requests"]},
+        "the same search; the reply's own choice is not followed, and each difference is counted",
+    ),
+    "more output": Counted(
+        {"output_tokens": lambda arm: 2 * arm["output_tokens"]},
+        "the same search: other answers are not read; the tokens it says it made for them are counted",
+    ),
 }
 
 
@@ -99,7 +117,7 @@ def rows() -> str:
         if expected.effect == "stops":
             said = f"the run stops: \u201c{expected.told}\u201d"
         elif expected.effect == "counted":
-            said = _COUNTED[expected.told]
+            said = COUNTED[expected.told].told
         elif expected.effect == "none":
             said = f"the same search: {expected.told}"
         else:
