@@ -29,7 +29,7 @@ from beeline.errors import SpendError
 from beeline.services import Estimate
 from beeline.spend_caps import Amounts, Caps, first_reached, picodollars, tokens
 from beeline.spend_owner import Owner, state_of, this_process
-from beeline.spend_store import BUSY_S, connect, telling
+from beeline.spend_store import BUSY_S, connect, immediate, telling
 
 __all__ = ["FILE", "Account", "Ledger"]
 
@@ -110,7 +110,7 @@ class Ledger:
         self._count = 0
         self._db = connect(self.path, self._busy_s)
         me = this_process()
-        with telling(self.path), _immediate(self._db) as db:
+        with telling(self.path), immediate(self._db, self._busy_s) as db:
             _fold_dead(db)
             _keep_caps(db, "", self.total)
             cursor = db.execute(
@@ -127,7 +127,7 @@ class Ledger:
                 # A connection must not be used, or closed, on the other side of a fork.
                 self._inherited.append(self._db)
                 self._open()
-            with telling(self.path), _immediate(self._db) as db:
+            with telling(self.path), immediate(self._db, self._busy_s) as db:
                 yield db
 
     def reserve(self, model: str, caps: Caps, held: _Held) -> int:
@@ -262,19 +262,6 @@ def _fold_dead(db: sqlite3.Connection) -> None:
 
 def _keep_caps(db: sqlite3.Connection, scope: str, caps: Caps) -> None:
     db.execute("INSERT OR REPLACE INTO caps VALUES (?,?,?,?)", (scope, caps.usd, caps.tokens, caps.requests))
-
-
-@contextmanager
-def _immediate(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """A transaction that has the right to write from the start, so that it never fails midway."""
-    try:
-        db.execute("BEGIN IMMEDIATE")
-        yield db
-        db.execute("COMMIT")
-    except BaseException:  # Ctrl-C too
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
 
 
 def _now() -> str:
