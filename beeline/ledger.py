@@ -132,6 +132,8 @@ class Ledger:
 
     def reserve(self, model: str, caps: Caps, held: _Held) -> int:
         """Reserve and return a ticket; see :class:`Account`."""
+        if self._closed and self._pid == os.getpid():
+            raise RuntimeError("a request after the ledger was closed")
         with self._transaction() as db:
             if caps or self.total:
                 self._compare(db, model, caps, held.amounts)
@@ -153,6 +155,8 @@ class Ledger:
     def finish(self, ticket: int, took: _Held | None, how: str) -> None:
         """Close a ticket; ``how`` is the counter of its end (empty for an answer)."""
         with self._lock:
+            if self._closed:
+                return  # counted as unknown when the ledger was closed
             held = self._held.get(ticket)
             if held is None:
                 raise ValueError(f"ticket {ticket} is not open: a request is closed once")

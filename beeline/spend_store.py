@@ -185,6 +185,8 @@ def telling(path: Path) -> Iterator[None]:
                 "may write with results=DIR"
             ) from error
         raise StorageError(f"cannot use {path} ({said}): nothing more is sent") from error
+    except sqlite3.ProgrammingError:  # a bug of ours
+        raise
     except sqlite3.DatabaseError as error:
         raise StorageError(
             f"{path} is damaged ({error}): move it away and run again; what was spent before is then no "

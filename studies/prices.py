@@ -227,8 +227,8 @@ def _sum(found: Iterable[DomainPrice], model: Published | None, price: Price) ->
     ]
     if model is not None and _is_full(parts):
         lines.append(
-            f"  published of {model.title} for this run: {model.input_tokens / 1e6:,.0f} million input tokens "
-            "(its factor comes from them)"
+            f"  published of {model.title} for this run: {model.input_tokens / 1e6:,.0f} million input "
+            "tokens (its factor comes from them)"
         )
     return "\n".join(lines)
 

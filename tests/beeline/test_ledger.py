@@ -231,11 +231,17 @@ def test_sums_are_those_of_a_plain_count(tmp_path_factory: Any, steps: list[Any]
 
 def test_requests_on_their_way_at_the_end_are_estimated(path: Path) -> None:
     ledger = Ledger(path)
-    ledger.account("jev").begin(TEN)
+    jev = ledger.account("jev")
+    ticket = jev.begin(TEN)
     assert (only(path).flying, only(path).flying_tokens) == (1, 11)
     ledger.close()
     ledger.close()
-    assert (only(path).flying, only(path).unanswered, only(path).input_estimated) == (0, 1, 10)
+    jev.settle(ticket, TEN)
+    with pytest.raises(RuntimeError, match="after the ledger was closed"):
+        jev.begin(TEN)
+    assert only(path) == Spent(
+        "jev", requests=1, unanswered=1, input_estimated=10, output_estimated=1, usd_estimated=PICO // 1000
+    )
 
 
 def test_the_file_stays_small_and_remembers(path: Path) -> None:
