@@ -84,7 +84,7 @@ class Reusing(Model):
         self.inner = inner
         self.name, self.model_id = inner.name, inner.model_id
         self.max_options, self.placement = inner.max_options, inner.placement
-        self.concurrency = inner.concurrency
+        self.concurrency, self.kinds = inner.concurrency, inner.kinds
         self.suites = inner.suites  # type: ignore[misc]
         self.deterministic = True
         self._store = AnswerStore(path)

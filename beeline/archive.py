@@ -25,8 +25,11 @@ _ALL = tuple(f.name for f in fields(Answer) if f.name not in ("raw", "cached"))
 
 def asked(question: Question) -> str:
     """A digest of the question, options and their order included: 32 hexadecimal digits."""
-    parts = (question.task, question.goal, question.context, question.instructions, *question.options)
-    return sha256(canonical(list(parts)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    parts: list[Any] = [question.task, question.goal, question.context, question.instructions]
+    parts += question.options
+    if question.kind != "choice":
+        parts.append({"kind": question.kind})  # no text, so no option can be mistaken for it
+    return sha256(canonical(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def answer_line(question: Question, answer: Answer) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from beeline.errors import SettingError
-from beeline.question import Answer, Question
+from beeline.question import Answer, Kind, Question
 from beeline.records import Cell
 from beeline.resolver import resolve
 from beeline.services import Caps, Services
@@ -49,6 +49,8 @@ class Model(ABC):
     """Trials in flight in one process (``loop`` only)."""
     deterministic: bool = False
     """The same question always gets the same answer, so that answers may be reused."""
+    kinds: tuple[Kind, ...] = ("choice",)
+    """The kinds of question it can be asked."""
     suites: ClassVar[tuple[str, ...]] = ("navigation",)
     """The suites whose questions this model can be asked."""
 

@@ -10,15 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-__all__ = ["Answer", "Question"]
+__all__ = ["KINDS", "YES_NO", "Answer", "Kind", "Question"]
+
+Kind = Literal["choice", "noul", "score"]
+KINDS: tuple[Kind, ...] = ("choice", "noul", "score")
+"""One of several options; yes or no; a place on an ordered scale. A search asks choices only."""
+YES_NO = ("yes", "no")
+"""The options of a noul."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One choice question.
+    """One question.
 
-    ``options`` are the texts of all frontier states in the order shown, unique, two or more.
+    Of a choice, ``options`` are the texts of all frontier states in the order shown, unique, two or
+    more. Of a noul they are YES_NO, of a score 2 to 10 levels, lowest first: an Answer gives each
+    a probability whatever the kind, so that nothing else depends on it.
     """
 
     task: str
@@ -31,6 +40,8 @@ class Question:
     """The question itself."""
     options: tuple[str, ...]
     """The options, in the order shown."""
+    kind: Kind = "choice"
+    """What is asked; only models that say so (beeline.model.Model.kinds) are asked more than choices."""
 
 
 @dataclass(slots=True)

@@ -32,7 +32,7 @@ class Replay(Model):
         self.folder = folder
         self.name = inner.name
         self.model_id = inner.model_id
-        self.max_options = inner.max_options
+        self.max_options, self.kinds = inner.max_options, inner.kinds
         self.suites = inner.suites  # type: ignore[misc]
         self.concurrency = 8
 

@@ -1,19 +1,32 @@
-"""What the protocols of decision models share: one choice question put together as bytes.
+"""What the protocols of decision models share: one question put together as bytes.
 
-A body is a head (the same for all questions of a trial), an entry an option and a tail. Heads
-and entries are remembered, because building the body is the hot path of a search.
+The body of a choice is a head (the same for all questions of a trial), an entry an option and a
+tail. Heads and entries are remembered, because building the body is the hot path of a search. Nouls
+and scores, which no search asks, are written whole.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from beeline.question import Answer, Question
+from beeline.question import KINDS, YES_NO, Answer, Question
 from protocols.hosted import HostedModel, HostedSettings
 from protocols.jsontext import escaped
 
-__all__ = ["QUESTION_ID", "DecisionModel", "EscapedTexts", "labelled", "read_map"]
+__all__ = [
+    "QUESTION_ID",
+    "DecisionModel",
+    "EscapedTexts",
+    "json_bytes",
+    "labelled",
+    "read_levels",
+    "read_map",
+    "read_yes",
+]
 
 QUESTION_ID = "choose"
 """What the one question of a request is called. Some models read it, so it never changes."""
@@ -41,6 +54,7 @@ class EscapedTexts(dict[str, bytes]):
 class DecisionModel(HostedModel):
     """A model whose protocol has a choice question. Subclasses say how it is written."""
 
+    kinds = KINDS
     options_class: ClassVar[type[EscapedTexts]]
     tail: ClassVar[bytes]
     """What follows the last option."""
@@ -52,6 +66,8 @@ class DecisionModel(HostedModel):
 
     def request_body(self, question: Question) -> bytes:
         """The request as UTF-8 JSON; options keep the order shown."""
+        if question.kind != "choice":
+            return self.other_body(question)
         key = (question.task, question.goal, question.context, question.instructions)
         head = self._heads.get(key)
         if head is None:
@@ -62,7 +78,16 @@ class DecisionModel(HostedModel):
 
     @abstractmethod
     def head(self, question: Question) -> bytes:
-        """The body up to the first option."""
+        """The body up to the first option of a choice."""
+
+    @abstractmethod
+    def other_body(self, question: Question) -> bytes:
+        """The body of a noul or a score."""
+
+
+def json_bytes(data: Any) -> bytes:
+    """UTF-8 JSON without blanks."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def labelled(question: Question) -> str:
@@ -83,3 +108,23 @@ def read_map(given: dict[str, Any], answer: Answer) -> None:
         answer.problem = "an answer without probabilities"
     else:
         answer.problem = "probabilities that are not a map from option to number"
+
+
+def read_yes(value: Any, answer: Answer) -> None:
+    """Take the probability of yes."""
+    if isinstance(value, float) and math.isfinite(value) and 0.0 <= value <= 1.0:
+        answer.probabilities = dict(zip(YES_NO, (value, 1.0 - value), strict=True))
+    else:
+        answer.problem = "no probability of yes"
+
+
+def read_levels(given: Any, question: Question, answer: Answer) -> None:
+    """Take the probabilities of a score's levels, by number as text (``"0"`` is the lowest)."""
+    if not isinstance(given, Mapping):
+        answer.problem = "a score without probabilities"
+        return
+    answer.probabilities = {
+        level: given[str(number)] for number, level in enumerate(question.options) if str(number) in given
+    }
+    if not answer.probabilities:
+        answer.problem = "a score whose probabilities name no level"

@@ -1,4 +1,4 @@
-"""Google's Decisions API (Gemini): one choice question on a request, over HTTP.
+"""Google's Decisions API (Gemini): one question on a request, over HTTP.
 
 Request: ``model``, ``input`` (a text made of task, goal and context, a labelled line each) and
 ``questions`` with the one question ``choose``, whose ``criteria`` map each option to a
@@ -18,7 +18,16 @@ from typing import Any
 
 from beeline.errors import ModelError
 from beeline.question import Answer, Question
-from protocols.decisions import QUESTION_ID, DecisionModel, EscapedTexts, labelled, read_map
+from protocols.decisions import (
+    QUESTION_ID,
+    DecisionModel,
+    EscapedTexts,
+    json_bytes,
+    labelled,
+    read_levels,
+    read_map,
+    read_yes,
+)
 from protocols.hosted import HostedSettings
 from protocols.jsontext import escaped
 from protocols.settings import setting
@@ -73,6 +82,15 @@ class GeminiDecisions(DecisionModel):
             escaped(question.instructions),
         )
 
+    def other_body(self, question: Question) -> bytes:
+        """The body of a noul or a score."""
+        asked: dict[str, Any] = {"type": question.kind, "instructions": question.instructions}
+        if question.kind == "score":
+            asked["criteria"] = list(question.options)
+        return json_bytes(
+            {"model": self.model_id, "input": labelled(question), "questions": {QUESTION_ID: asked}}
+        )
+
     def advice(self) -> dict[int, str]:
         """Google says 400 to a key that is none."""
         found = super().advice()
@@ -89,4 +107,9 @@ class GeminiDecisions(DecisionModel):
             else:
                 answer.problem = "no answer to the question in the reply"
             return
-        read_map(given, answer)
+        if question.kind == "noul":
+            read_yes(given.get("noul"), answer)
+        elif question.kind == "score":
+            read_levels(given.get("probabilities"), question, answer)
+        else:
+            read_map(given, answer)

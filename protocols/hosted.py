@@ -409,7 +409,7 @@ class HostedModel(Model):
         if len(set(options)) != len(options):
             raise ModelError("model.replace makes two options alike: choose another character")
         task, goal, context, instructions = map(swap, texts)
-        return Question(task, goal, context, instructions, options)
+        return Question(task, goal, context, instructions, options, question.kind)
 
     @staticmethod
     def _short(text: str) -> str:

@@ -1,9 +1,10 @@
-"""OpenAI Decisions: one choice question on a request, over HTTP.
+"""OpenAI Decisions: one question on a request, over HTTP.
 
 Request: ``model``, ``input`` (a text made of task, goal and context, a labelled line each) and
 ``questions``, a list of one choice named ``choose`` whose ``choices`` are ``{"value": option}``.
 Reply: ``answers``, a list in the order of the questions, with ``probabilities`` as a list of
-``{"value", "probability"}``.
+``{"value", "probability"}``. A noul is called ``predicate`` here; the levels of a score have a
+``label`` each and are numbered from 0 in the reply.
 
 Pairs are read strictly: values are texts compared byte for byte (a boolean never stands for the
 text ``true``), and a value that comes twice makes the answer invalid, since nothing says which of
@@ -20,7 +21,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from beeline.question import Answer, Question
-from protocols.decisions import QUESTION_ID, DecisionModel, EscapedTexts, labelled
+from protocols.decisions import (
+    QUESTION_ID,
+    DecisionModel,
+    EscapedTexts,
+    json_bytes,
+    labelled,
+    read_levels,
+    read_yes,
+)
 from protocols.hosted import HostedSettings
 from protocols.jsontext import escaped
 from protocols.settings import setting
@@ -62,6 +71,17 @@ class OpenAIDecisions(DecisionModel):
             )
         )
 
+    def other_body(self, question: Question) -> bytes:
+        """The body of a predicate or a score."""
+        asked: dict[str, Any] = {
+            "type": "predicate" if question.kind == "noul" else "score",
+            "name": QUESTION_ID,
+            "instructions": question.instructions,
+        }
+        if question.kind == "score":
+            asked["levels"] = [{"label": level} for level in question.options]
+        return json_bytes({"model": self.model_id, "input": labelled(question), "questions": [asked]})
+
     def read_answer(self, body: dict[str, Any], question: Question, answer: Answer) -> None:
         """Take the pairs of option and number."""
         answers = body.get("answers")
@@ -80,6 +100,12 @@ class OpenAIDecisions(DecisionModel):
             return
         if given.get("type") == "refusal":
             answer.refused = True
+            return
+        if question.kind == "noul":
+            read_yes(given.get("probability"), answer)
+            return
+        if question.kind == "score":
+            read_levels(_by_level(given.get("probabilities")), question, answer)
             return
         choice = given.get("choice")
         if isinstance(choice, str):
@@ -110,4 +136,17 @@ def read_pairs(pairs: Any) -> dict[str, Any] | str:
         if value in found:
             return "a value that comes twice in probabilities"
         found[value] = pair["probability"]
+    return found
+
+
+def _by_level(pairs: Any) -> dict[str, Any] | None:
+    """Level number as text to probability; None where it is no list of such pairs."""
+    if not isinstance(pairs, list):
+        return None
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        number = pair.get("value") if isinstance(pair, dict) else None
+        if not isinstance(number, float) or not number.is_integer() or "probability" not in pair:
+            return None
+        found[str(int(number))] = pair["probability"]
     return found

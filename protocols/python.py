@@ -21,9 +21,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from beeline.errors import ModelError, SettingError
+from beeline.errors import ModelError, SettingError, nearest
 from beeline.model import Model
-from beeline.question import Answer, Question
+from beeline.question import KINDS, Answer, Question
 from beeline.resolver import resolve
 from protocols.failures import clean
 from protocols.settings import read_settings, setting
@@ -46,6 +46,8 @@ class PythonSettings:
     """For one question."""
     concurrency: int = setting(16, least=1, most=4096)
     """Questions in flight, for an ``async def``."""
+    kinds: tuple[str, ...] = setting(("choice",))
+    """The kinds of question that the function answers: it reads ``question.kind``."""
     max_options: int = setting(255, least=2)
 
 
@@ -61,6 +63,7 @@ class PythonModel(Model):
         self.model_id = settings.id or settings.function
         self.max_options = settings.max_options
         self.concurrency = settings.concurrency
+        self.kinds = tuple(kind for kind in KINDS if kind in settings.kinds)
         self.settings = settings
         self._function = function
         self._asynchronous = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
@@ -74,6 +77,9 @@ class PythonModel(Model):
     ) -> PythonModel:
         """Import the function, whose module must be among ``plugins``."""
         read = read_settings(PythonSettings, settings)
+        for kind in read.kinds:
+            if kind not in KINDS:
+                raise SettingError(f"model.kinds holds {kind!r}: {nearest(kind, KINDS)}")
         try:
             function = resolve(read.function, plugins)
         except SettingError as error:

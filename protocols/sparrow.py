@@ -19,7 +19,7 @@ from typing import Any
 
 from beeline.errors import ModelError, SettingError, nearest
 from beeline.model import Model
-from beeline.question import Answer, Question
+from beeline.question import KINDS, Answer, Question
 from protocols.settings import read_settings, setting
 
 __all__ = ["Sparrow", "SparrowSettings"]
@@ -43,6 +43,7 @@ class Sparrow(Model):
 
     placement = "worker"
     deterministic = True
+    kinds = KINDS
 
     def __init__(self, name: str, settings: SparrowSettings) -> None:
         self.name = name
@@ -78,21 +79,21 @@ class Sparrow(Model):
         if self._decider is None:
             self._load()
         state = {"task": question.task, "goal": question.goal, "context": question.context}
-        asked = {
-            "type": "choice",
-            "instructions": question.instructions,
-            "criteria": dict.fromkeys(question.options),
-        }
+        asked: dict[str, Any] = {"type": question.kind, "instructions": question.instructions}
+        if question.kind == "choice":
+            asked["criteria"] = dict.fromkeys(question.options)
+        elif question.kind == "score":
+            asked["criteria"] = list(question.options)
         started = time.perf_counter()
         with self._blas.limit(limits=1, user_api="blas"):  # 6 microseconds
             given = self._decider.ask(state, {QUESTION_ID: asked})[QUESTION_ID]
         return Answer(
-            given["probabilities"],
+            _probabilities(given, question),
             # It counts no tokens, and nobody charges for it.
             cost_usd=0.0,
             served_model=self.model_id,
             seconds=time.perf_counter() - started,
-            choice=given["choice"],
+            choice=given.get("choice"),
         )
 
     def describe(self) -> dict[str, Any]:
@@ -117,3 +118,14 @@ class Sparrow(Model):
             )
         self._decider = decider
         self._blas = ThreadpoolController()
+
+
+def _probabilities(given: Mapping[str, Any], question: Question) -> dict[str, float]:
+    """By option: a noul is one number, a score's are by level number."""
+    if question.kind == "noul":
+        yes = float(given["noul"])
+        return dict(zip(question.options, (yes, 1.0 - yes), strict=True))
+    found: dict[str, float] = given["probabilities"]
+    if question.kind == "score":
+        return {level: found[str(number)] for number, level in enumerate(question.options)}
+    return found

@@ -1,10 +1,10 @@
-"""The Jev protocol ("System One"): one choice question a request, over HTTP.
+"""The Jev protocol ("System One"): one question a request, over HTTP.
 
 Request: ``model``, ``state`` (task, goal, context), ``questions`` with the one question ``choose``
 whose ``criteria`` map each option to null, and no field more, since some hosts refuse unknown ones.
 Reply: ``answers.choose.probabilities`` by option name. Names are compared byte for byte; any sum
 is accepted; a missing name counts 0 and a foreign one is ignored (by the arm). ``choice`` is kept
-and never trusted.
+and never trusted. A noul has no criteria and is answered by a number, a score's criteria are a list.
 
 Spoken by TypeSafe (Jev), Perplexity, OpenRouter, Cloudflare (in an envelope), Liquid, Inception
 and servers of one's own (vLLM, SGLang, llama.cpp, Ollama, :mod:`protocols.serve`).
@@ -16,7 +16,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from beeline.question import Answer, Question
-from protocols.decisions import QUESTION_ID, DecisionModel, EscapedTexts, read_map
+from protocols.decisions import (
+    QUESTION_ID,
+    DecisionModel,
+    EscapedTexts,
+    json_bytes,
+    read_levels,
+    read_map,
+    read_yes,
+)
 from protocols.hosted import HostedSettings
 from protocols.jsontext import escaped
 from protocols.settings import setting
@@ -55,6 +63,14 @@ class SystemOne(DecisionModel):
             % (escaped(self.model_id), fields, QUESTION_ID.encode(), escaped(question.instructions))
         )
 
+    def other_body(self, question: Question) -> bytes:
+        """The body of a noul or a score."""
+        asked: dict[str, Any] = {"type": question.kind, "instructions": question.instructions}
+        if question.kind == "score":
+            asked["criteria"] = list(question.options)
+        state = {"task": question.task, "goal": question.goal, "context": question.context}
+        return json_bytes({"model": self.model_id, "state": state, "questions": {QUESTION_ID: asked}})
+
     def read_answer(self, body: dict[str, Any], question: Question, answer: Answer) -> None:
         """Take the map from option to number."""
         answers = body.get("answers")
@@ -65,4 +81,9 @@ class SystemOne(DecisionModel):
         if given.get("type") == "refusal":
             answer.refused = True
             return
-        read_map(given, answer)
+        if question.kind == "noul":
+            read_yes(given.get("noul"), answer)
+        elif question.kind == "score":
+            read_levels(given.get("probabilities"), question, answer)
+        else:
+            read_map(given, answer)
