@@ -82,6 +82,16 @@ def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | Non
         future.set_exception(failed)
 
 
+async def _wanted(waiting: _Waiting) -> bool:
+    """Whether somebody still waits for the result."""
+    if waiting.future.done():  # its handler was cancelled
+        return False
+    if waiting.gone is not None and await waiting.gone():
+        waiting.future.cancel()
+        return False
+    return True
+
+
 class Caller:
     """Calls one function for many requests; :meth:`start` and :meth:`stop` in the event loop."""
 
@@ -137,16 +147,13 @@ class Caller:
 
     async def _work(self) -> None:
         while True:
-            taken = []
-            for waiting in await self._collect():
-                if waiting.future.done():  # its handler was cancelled
-                    continue
-                if waiting.gone is not None and await waiting.gone():
-                    waiting.future.cancel()
-                    continue
-                taken.append(waiting)
-            if taken:
-                await self._serve(taken)
+            taken = await self._collect()
+            try:
+                await self._serve([waiting for waiting in taken if await _wanted(waiting)])
+            except Exception as error:  # ours: no request may be left waiting for ever
+                for waiting in taken:
+                    if not waiting.future.done():
+                        waiting.future.set_exception(_failure(error))
 
     async def _collect(self) -> list[_Waiting]:
         """One request, or with batches as many as come in time."""
@@ -164,6 +171,8 @@ class Caller:
         return collected
 
     async def _serve(self, taken: list[_Waiting]) -> None:
+        if not taken:
+            return
         try:
             if self._batch is None:
                 results = [await self._call(taken[0].body)]

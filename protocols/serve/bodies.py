@@ -148,8 +148,8 @@ def _too_deep() -> Unfit:
 
 def _depth_above(value: Any, most: int) -> bool:
     """Whether arrays and objects nest deeper than ``most``; breadth first, without recursion."""
-    level = [value]
-    for _ in range(most + 1):
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(most):
         level = [
             inner
             for outer in level

@@ -96,7 +96,7 @@ def listen(host: str, port: int) -> socket.socket:
     """A listening socket. Raises SettingError saying why there is none."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        opened = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, UnicodeError) as error:
         number = error.errno if isinstance(error, OSError) else None
         if number == errno.EADDRINUSE:
@@ -105,6 +105,10 @@ def listen(host: str, port: int) -> socket.socket:
             ) from None
         reason = os.strerror(number) if number is not None and number > 0 else f"no address called {host}"
         raise SettingError(f"cannot listen at {host} port {port}: {reason}") from None
+    # Connections inherit it. asyncio sets it only on sockets that name their protocol, which
+    # create_server's do not; without it a small reply takes 45 ms instead of 3 (Nagle's algorithm).
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
 
 
 def is_loopback(address: str) -> bool:

@@ -104,3 +104,8 @@ def too_few(bodies: list[Body]) -> list[Body]:
 
 def no_list(bodies: list[Body]) -> Any:
     return decide(bodies[0])
+
+
+def hang(body: Body) -> Body:
+    threading.Event().wait()
+    return {}

@@ -17,6 +17,7 @@ import pytest
 
 from beeline.errors import SettingError
 from protocols.serve import BadRequest, ServeSettings, ServeThread
+from protocols.serve.server import listen
 from tests.protocols import served
 from tests.protocols.asking import ask, question, system_one
 
@@ -36,11 +37,11 @@ def post(server: ServeThread, content: Any, path: str = "/v1/systemone", **heade
     raw = content if isinstance(content, bytes) else json.dumps(content).encode()
     url = f"http://127.0.0.1:{server.port}{path}"
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return httpx.post(url, content=raw, headers=named, trust_env=False, timeout=20)
+    return httpx.post(url, content=raw, headers=named, trust_env=False, timeout=20, verify=False)
 
 
 def get(server: ServeThread, path: str, **headers: str) -> httpx.Response:
-    return httpx.get(f"http://127.0.0.1:{server.port}{path}", headers=headers, trust_env=False)
+    return httpx.get(f"http://127.0.0.1:{server.port}{path}", headers=headers, trust_env=False, verify=False)
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +170,8 @@ NOT_JSON = "json_invalid"
         (b"[" * 1_000_000, [], "too_deep"),
         (json.dumps(body(state=1)).replace("1", "[" * 101 + "]" * 101).encode(), [], "too_deep"),
         ([], [], "model_attributes_type"),
+        (b"null", [], "model_attributes_type"),
+        (b'"text"', [], "model_attributes_type"),
         ({"model": "m", "input": "", "questions": []}, ["state"], "missing"),
         ({"model": "m", "state": ""}, ["questions"], "missing"),
         (body(model=7), ["model"], "string_type"),
@@ -350,6 +353,13 @@ def test_a_body_that_does_not_arrive_is_408() -> None:
         raw.sendall(b"POST /v1/systemone HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
         raw.settimeout(10)
         assert raw.recv(4096).startswith(b"HTTP/1.1 408 ")
+
+
+def test_small_replies_are_not_held_back() -> None:
+    with listen("127.0.0.1", 0) as opened, socket.create_connection(opened.getsockname()):
+        accepted, _ = opened.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
 
 
 # --- functions that fail --------------------------------------------------------------------------

@@ -61,6 +61,31 @@ def test_a_signal_lets_requests_finish(number: signal.Signals) -> None:
             ask(address)
 
 
+def test_a_second_signal_does_not_wait_for_a_function_that_hangs() -> None:
+    with running(f"{HERE}:hang", "--port", "0") as (process, address):
+        got: list[int | None] = []
+
+        def asks() -> None:
+            try:
+                got.append(ask(address).status_code)
+            except httpx.TransportError:
+                got.append(None)
+
+        asking = threading.Thread(target=asks)
+        asking.start()
+        while httpx.get(f"{address}/health", trust_env=False).json()["held"] == 0:
+            pass
+        process.terminate()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.5)
+        process.terminate()
+        assert process.wait(20) == 1
+        asking.join()
+        assert got in ([None], [500])
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+
+
 def test_options_of_the_command_reach_the_server() -> None:
     options = [
         "--batch",
