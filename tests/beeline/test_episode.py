@@ -211,6 +211,12 @@ def test_a_decision_after_the_budget_is_no_budget_cap() -> None:
     assert not result.budget_capped
 
 
+def test_no_budget_cap_while_something_is_affordable() -> None:
+    assert not run([WEIGH], world=replace(WORLD, budget=4)).budget_capped
+    assert not run([READ_A], [READ_A]).budget_capped
+    assert not run().budget_capped
+
+
 def test_the_budget_may_be_spent_to_the_last_unit() -> None:
     result = run([WEIGH, READ_A, READ_A, READ_A, READ_A, READ_A], [READ_A])
     assert result.spend == 20
