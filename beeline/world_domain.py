@@ -191,6 +191,11 @@ class WorldDomain(ABC, Generic[I]):
     def variant(self, instance: I, channel: str, draws: Draws) -> I:
         """An admissible instance that differs in facts of one channel only, handles equal."""
 
+    def of_release(self, payload: Mapping[str, Any], interface: Interface) -> tuple[I, Presentation]:
+        """The instance and the desk of a payload of the public AlgoWorlds release, rows in the payload's
+        order. Optional: without it, DataError."""
+        raise DataError(f"{self.name} cannot read instances of the AlgoWorlds release")
+
     # What follows from it.
 
     def draw(self, trial: int, draws: Draws | None = None) -> dict[str, Any]:
@@ -215,12 +220,27 @@ class WorldDomain(ABC, Generic[I]):
         """A world of a hidden instance."""
         costs = self.costs[coordinate.index - 1]
         budget = self.budget(instance, coordinate.index)
+        desk = self.present(instance, coordinate.interface)
+        return self.assemble(instance, coordinate, costs, budget, desk, coordinate.world_id(self.name))
+
+    def assemble(
+        self,
+        instance: I,
+        coordinate: Coordinate,
+        costs: Mapping[str, int],
+        budget: int,
+        desk: Presentation,
+        world_id: str,
+    ) -> World:
+        """A world of given costs, budget and desk."""
         system, user = self.words(self.public(instance), coordinate.interface)
+        evaluator, submit = self.tools[-1].name, self.submit.name
+        shared = terms(evaluator, submit, self.decision_key, costs, budget, EpisodeLimits().max_calls)
         return World(
-            id=coordinate.world_id(self.name),
+            id=world_id,
             family=self.name,
             coordinate=coordinate,
-            system=f"{flow(system)}\n\n{self._terms(costs, budget)}\n",
+            system=f"{flow(system)}\n\n{shared}\n",
             user=flow(user) + "\n",
             tools=self.tools,
             submit=self.submit,
@@ -229,7 +249,7 @@ class WorldDomain(ABC, Generic[I]):
             decision_key=self.decision_key,
             container=self.container,
             sense=self.sense,
-            presentation=self.present(instance, coordinate.interface),
+            presentation=desk,
         )
 
     def budget(self, instance: I, index: int) -> int:
@@ -304,10 +324,6 @@ class WorldDomain(ABC, Generic[I]):
             return "the reference decision is optimal or infeasible"
         latent = digest_of(self.to_json(instance))
         return Private(level, index, attempt, instance, solution, reference, value, latent)
-
-    def _terms(self, costs: Mapping[str, int], budget: int) -> str:
-        evaluator, submit = self.tools[-1].name, self.submit.name
-        return terms(evaluator, submit, self.decision_key, costs, budget, EpisodeLimits().max_calls)
 
     def _make_private(self, level: str, index: int) -> Private[I]:
         if self.parameters.manifest:
