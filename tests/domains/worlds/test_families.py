@@ -17,7 +17,7 @@ from beeline.world import Coordinate, Interface
 from beeline.world_certify import world_digest
 from beeline.world_solution import Private
 from domains.worlds.families import family_names
-from tests.domains.worlds import contract
+from tests.domains.worlds import contract, playthroughs
 from tests.domains.worlds.contract import Case
 from tests.shared import ROOT
 
@@ -194,3 +194,10 @@ def test_stored_manifest_is_of_these_instances(name: str) -> None:
         pytest.skip(f"{name} has no manifest yet: python -m domains.worlds.certify {name}")
     stored = json.loads(path.read_text("utf-8"))
     assert certify(case_of(name).domain, "L1", 1) == stored["instances"]["L1/1"]
+
+
+@families
+def test_playthrough_is_as_stored(name: str) -> None:
+    assert playthroughs.path_of(name).read_text("utf-8") == playthroughs.text_of(name), (
+        f"python -m tests.domains.worlds.playthroughs {name} shows what changed"
+    )
