@@ -9,8 +9,9 @@ the budget and the call cap with its evaluation, and the full catalogue must not
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from beeline.digest import digest_of
@@ -21,9 +22,21 @@ from beeline.world import INDEXES, LEVELS, Coordinate, Interface, World
 from beeline.world_domain import WorldDomain
 from beeline.world_solution import Private
 
-__all__ = ["MANIFEST_SCHEMA", "certify", "make_manifest", "world_digest"]
+__all__ = ["MANIFEST_SCHEMA", "Certified", "certify", "make_manifest", "world_digest"]
 
 MANIFEST_SCHEMA = "beeline_worlds_manifest/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """A hidden instance that met every demand."""
+
+    entry: dict[str, Any]
+    """Its entry in the manifest."""
+    solve_s: float
+    """Seconds of the construction solver."""
+    verify_s: float
+    """Seconds of the verification solver."""
 
 
 def world_digest(domain: WorldDomain[Any], instance: Any, world: World) -> str:
@@ -45,8 +58,8 @@ def world_digest(domain: WorldDomain[Any], instance: Any, world: World) -> str:
     )
 
 
-def certify(domain: WorldDomain[Any], level: str, index: int) -> dict[str, Any]:
-    """The manifest entry of a hidden instance. Raises DomainError naming the demand that fails."""
+def certify(domain: WorldDomain[Any], level: str, index: int) -> Certified:
+    """Certify a hidden instance. Raises DomainError naming the demand that fails."""
     private: Private[Any] = next(made for *_, made in domain.attempts(level, index) if made is not None)
     instance, solution = private.instance, private.solution
 
@@ -54,11 +67,16 @@ def certify(domain: WorldDomain[Any], level: str, index: int) -> dict[str, Any]:
         if not met:
             raise DomainError(f"{domain.name} {level} instance {index}: {what}")
 
+    started = time.perf_counter()
     demand(solution.agrees(domain.verify(instance)), "the two solvers disagree")
+    verified = time.perf_counter()
     demand(domain.check(instance, solution.decision).objective == private.optimum, "the checker disagrees")
     demand(digest_of(domain.to_json(domain.from_json(domain.to_json(instance)))) == private.latent, "JSON")
     facts, public = domain.facts(instance), domain.public(instance)
-    again = domain.solve(domain.rebuild(public, facts))
+    rebuilt = domain.rebuild(public, facts)
+    resumed = time.perf_counter()
+    again = domain.solve(rebuilt)
+    solved = time.perf_counter()
     demand(solution.agrees(again), "the instance rebuilt from its facts has another optimum")
     worlds = {}
     for interface in Interface:
@@ -67,7 +85,7 @@ def certify(domain: WorldDomain[Any], level: str, index: int) -> dict[str, Any]:
     budgets = {entry["budget"] for entry in worlds.values()}
     demand(len(budgets) == 1, "the budgets of the pair differ")
     assert solution.work is not None
-    return {
+    entry = {
         "attempt": private.attempt,
         "latent": private.latent,
         "optimum": private.optimum,
@@ -79,6 +97,7 @@ def certify(domain: WorldDomain[Any], level: str, index: int) -> dict[str, Any]:
         "facts_digest": facts_digest(facts),
         "worlds": worlds,
     }
+    return Certified(entry, solved - resumed, verified - started)
 
 
 def _certify_world(

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import sys
 import time
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ from typing import Any
 from beeline.digest import differences, digest_of
 from beeline.errors import BeelineError
 from beeline.world import INDEXES, LEVELS
-from beeline.world_certify import certify, make_manifest
+from beeline.world_certify import Certified, certify, make_manifest
 from domains.worlds.families import family_class, family_names
 
 __all__ = ["main", "manifest_path"]
@@ -37,12 +38,12 @@ def manifest_path(family: str) -> Path:
     return Path(__file__).with_name(family) / "manifest.json"
 
 
-def certify_one(task: tuple[str, int, str, int]) -> tuple[dict[str, Any], float]:
-    """The manifest entry of (family, edition, level, index), and the seconds it took."""
+def certify_one(task: tuple[str, int, str, int]) -> tuple[Certified, int]:
+    """Certify (family, edition, level, index); also the process's peak memory so far, in MiB."""
     family, edition, level, index = task
-    started = time.perf_counter()
     domain = family_class(family)("reference", {"edition": edition, "manifest": ""})
-    return certify(domain, level, index), time.perf_counter() - started
+    made = certify(domain, level, index)
+    return made, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,13 +72,13 @@ def _certify_all(families: Sequence[str], edition: int, check: bool) -> int:
     # Spawned, not forked: what is certified must not depend on what this process has imported.
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         entries: dict[str, dict[str, Any]] = {family: {} for family in families}
-        for task, (entry, seconds) in zip(tasks, pool.map(certify_one, tasks), strict=True):
+        for task, (made, peak) in zip(tasks, pool.map(certify_one, tasks), strict=True):
             family, _, level, index = task
-            entries[family][f"{level}/{index}"] = entry
+            entry = entries[family][f"{level}/{index}"] = made.entry
             print(
                 f"{family} {level}/{index}: optimum {entry['optimum']}, reference {entry['reference']}, "
                 f"work {entry['work']['total']}, attempt {entry['attempt']}, {entry['facts']} facts, "
-                f"{seconds:.1f} s",
+                f"solved in {made.solve_s:.2f} s, verified in {made.verify_s:.2f} s, peak {peak} MiB",
                 flush=True,
             )
     changed = False
