@@ -98,9 +98,13 @@ def test_no_attempt_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world_domain, "MAX_ATTEMPTS", 2)
     family = OptimalReference("reference", UNCERTIFIED)
     reasons = []
-    with pytest.raises(DomainError, match="none of 2 attempts"):
+
+    def run() -> None:
         for _, _, reason, _ in family.attempts("L1", 1):
             reasons.append(reason)
+
+    with pytest.raises(DomainError, match="none of 2 attempts"):
+        run()
     assert reasons == ["the reference decision is optimal or infeasible"] * 2
 
 
