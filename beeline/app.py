@@ -34,11 +34,11 @@ Settings (defaults first)
   domain={domain}
   model={model}
   study={study}
-  version={version}    tracking={tracking}    results=results (the output folder)
+  version={version}    tracking={tracking}    results=results
   trials=N         trials 1 to N; the same command again resumes
   traces=on|off    a trace of each model search
   archive=off|on   keep every reply; model.replay=DIR answers from them
-  rerun=unclean|untraced    run such finished trials again
+  rerun=unclean|untraced       run such finished trials again
   spend.max_usd=10 cap over all models of the results folder
   custom=NAME      names a run whose version settings you override
   plugins=[PKG]    packages a config may import from
@@ -112,6 +112,8 @@ def _compose_and_run(arguments: Sequence[str]) -> None:
         hydra.main(config_path=str(config_folder()), config_name="config", version_base="1.3")(job)()
     except (HydraException, OmegaConfBaseException) as error:
         raise SettingError(str(error).splitlines()[0]) from error
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except OSError as error:
         from beeline.errors import StorageError
 
@@ -143,8 +145,11 @@ def _show() -> None:
         return
     from beeline.resolver import resolve
 
-    text = resolve("tracking.tables:text")(_State.summaries, shutil.get_terminal_size((80, 24)).columns)
-    print(text)
+    width = shutil.get_terminal_size((80, 24)).columns
+    for suite, show in (("navigation", "tracking.tables:text"), ("worlds", "tracking.world_tables:text")):
+        found = [summary for summary in _State.summaries if summary.suite == suite]
+        if found:
+            print(resolve(show)(found, width))
     print(f"records, traces and specs: {_State.root}")
 
 

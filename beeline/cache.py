@@ -19,9 +19,21 @@ from typing import Any
 
 from beeline.digest import canonical
 
-__all__ = ["TrialCache", "cache_folder"]
+__all__ = ["SEARCH_CORE", "WORLD_CORE", "TrialCache", "cache_folder"]
 
-_CORE = ("arms", "draws", "problem", "search", "space", "tally")
+SEARCH_CORE = ("arms", "draws", "problem", "search", "space", "tally")
+"""Our own modules that decide what a search trial gives."""
+WORLD_CORE = (
+    "draws",
+    "episode",
+    "facts",
+    "world",
+    "world_agents",
+    "world_domain",
+    "world_score",
+    "world_solution",
+)
+"""The same for worlds."""
 
 
 def cache_folder() -> Path:
@@ -36,10 +48,17 @@ def cache_folder() -> Path:
 class TrialCache:
     """The cached trials of one domain under one definition. ``folder`` None keeps nothing."""
 
-    def __init__(self, folder: Path | None, definition: str, domain: str, module: str) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        definition: str,
+        domain: str,
+        module: str,
+        core: tuple[str, ...] = SEARCH_CORE,
+    ) -> None:
         self.folder = None
         if folder is not None:
-            self.folder = folder / definition[:16] / f"{domain}-{_code_digest(module)[:16]}"
+            self.folder = folder / definition[:16] / f"{domain}-{_code_digest(module, core)[:16]}"
 
     def get(self, trial: int) -> dict[str, Any] | None:
         """The stored result of a trial; None when absent, torn or altered."""
@@ -70,11 +89,11 @@ class TrialCache:
 
 
 @lru_cache
-def _code_digest(module: str) -> str:
+def _code_digest(module: str, core: tuple[str, ...]) -> str:
     """Digest of the source of the module's folder and of our search code."""
     file = getattr(sys.modules.get(module), "__file__", None)
     here = Path(__file__).parent
-    paths = [here / f"{name}.py" for name in _CORE]
+    paths = [here / f"{name}.py" for name in core]
     if file is not None:
         paths += sorted(Path(file).parent.glob("*.py"))
     digest = sha256()

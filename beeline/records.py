@@ -73,6 +73,7 @@ class Record:
     trial: int
     repeat: int
     shortest_path: int
+    """This and the two below: 0, and not in the line, in a suite without searches."""
     states_reachable: int
     states_reaching_goal: int
     arms: Mapping[str, Mapping[str, Any]]
@@ -82,6 +83,8 @@ class Record:
     code: str
     """Revision of the code that ran it."""
     schema: int = SCHEMA
+    world: str | None = None
+    """The world's id, in the suite of worlds alone."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields of a later program, kept as they are."""
 
@@ -98,7 +101,8 @@ class Record:
     def line(self) -> str:
         """The JSON line, newline included; raises ValueError for NaN or an infinity."""
         data: dict[str, Any] = {"schema": self.schema}
-        data |= {name: getattr(self, name) for name in _FIELDS}
+        fields = _WORLD_FIELDS if self.suite == "worlds" else _FIELDS
+        data |= {name: getattr(self, name) for name in fields}
         data |= self.extra
         return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
@@ -114,8 +118,9 @@ class Record:
             raise ValueError("no schema number")
         if schema > SCHEMA:
             raise NewerSchema(schema)
-        values: dict[str, Any] = {}
-        for name, kinds in _FIELDS.items():
+        worlds = data.get("suite") == "worlds"
+        values: dict[str, Any] = dict.fromkeys(_SEARCH_FIELDS, 0) if worlds else {}
+        for name, kinds in (_WORLD_FIELDS if worlds else _FIELDS).items():
             if name not in data:
                 raise ValueError(f"no field {name}")
             value = data.pop(name)
@@ -123,6 +128,9 @@ class Record:
                 raise ValueError(f"field {name} holds {value!r}")
             values[name] = value
         for arm, result in values["arms"].items():
+            if worlds:
+                _check_world_arm(arm, result)
+                continue
             if not isinstance(result, dict) or type(result.get("expansions")) is not int:
                 raise ValueError(f"arm {arm} holds no expansions")
             score = result.get("score")
@@ -161,7 +169,38 @@ _FIELDS: Mapping[str, tuple[type, ...]] = {
     "finished_utc": _TEXT,
     "code": _TEXT,
 }
-assert {*_FIELDS, "schema", "extra"} == {f.name for f in fields(Record)}
+_SEARCH_FIELDS = ("shortest_path", "states_reachable", "states_reaching_goal")
+_WORLD_FIELDS: Mapping[str, tuple[type, ...]] = {
+    name: kinds
+    for field_name, field_kinds in _FIELDS.items()
+    for name, kinds in ([("world", _TEXT)] if field_name == "shortest_path" else [(field_name, field_kinds)])
+    if name not in _SEARCH_FIELDS
+}
+assert {*_FIELDS, "schema", "world", "extra"} == {f.name for f in fields(Record)}
+
+_WORLD_ARM: Mapping[str, type | tuple[type, ...]] = {
+    "outcome": str,
+    "feasible": bool,
+    "exact": bool,
+    "objective": (int, type(None)),
+    "optimum": int,
+    "utility": (int, float),
+    "sufficient": bool,
+    "coverage": (int, float),
+    "calls": int,
+    "spend": int,
+    "budget": int,
+}
+
+
+def _check_world_arm(arm: str, result: Any) -> None:
+    """Raise ValueError when an arm of a world lacks what every summary needs."""
+    if not isinstance(result, dict):
+        raise ValueError(f"arm {arm} is no object")
+    for name, kinds in _WORLD_ARM.items():
+        value = result.get(name)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+            raise ValueError(f"arm {arm} holds {name} {value!r}")
 
 
 @dataclass(frozen=True, slots=True)

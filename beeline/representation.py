@@ -1,7 +1,8 @@
 """Ways to write the states of a domain, so that a model's score can be seen to depend on them or not.
 
 The first representation of a domain is the one of version 1.0.0. Each gives the option texts and
-rewrites goal and rules to match; the problem itself stays the same.
+rewrites goal and rules to match; the problem itself stays the same. All of a domain say the same:
+the state can be read back from its text, so that what a score changes by is the writing alone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from beeline.errors import SettingError, nearest
 from beeline.problem import Domain, Problem
 from beeline.space import Space, cached
 
-__all__ = ["Representation", "find_representation", "represent"]
+__all__ = ["Representation", "find_representation", "problems_own", "represent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,16 @@ class Representation:
     context: Callable[[Any], str]
     task: str | None = None
     """None for the domain's own."""
+
+
+def problems_own(name: str) -> Representation:
+    """What the problem itself writes, under a name: the first of a domain."""
+    return Representation(
+        name,
+        render=lambda problem, state: str(problem.render(state)),
+        objective=lambda problem: str(problem.objective),
+        context=lambda problem: str(problem.context),
+    )
 
 
 def find_representation(domain: Domain, name: str | None) -> Representation | None:

@@ -17,6 +17,8 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from beeline import __version__
 from beeline.cache import cache_folder
@@ -26,23 +28,28 @@ from beeline.engine import Asking, LocalEngine, Progress, TrialDone
 from beeline.errors import BeelineError, SettingError, StorageError
 from beeline.ledger import FILE, Ledger
 from beeline.lines import write_lines
+from beeline.model import Model
 from beeline.ordering import check_order
 from beeline.records import Cell, Record, RecordLog, read_records
 from beeline.representation import find_representation
 from beeline.rerun import again_owed, keep_new
 from beeline.resolver import resolve
 from beeline.scoring import Summary, summarise
-from beeline.services import Services
+from beeline.services import Caps, Services
 from beeline.spec import Spec
+from beeline.spend_caps import unheld
 from beeline.stops import clear_stop, note_stop
 from beeline.study import Condition
 from beeline.wording import WORDINGS
 from beeline.worker import DomainPlan
 
+if TYPE_CHECKING:
+    from beeline.world_summary import WorldSummary
+
 __all__ = ["run"]
 
 
-def run(spec: Spec) -> list[Summary]:
+def run(spec: Spec) -> list[Summary | WorldSummary]:
     """Run every condition of a spec and return its summaries; raises a BeelineError that says
     why it stopped. What was finished before an error is kept."""
     text = spec.study.perform(spec)
@@ -50,7 +57,7 @@ def run(spec: Spec) -> list[Summary]:
         print(text, flush=True)
         return []
     engine = LocalEngine(spec.workers)
-    summaries = []
+    summaries: list[Summary | WorldSummary] = []
     try:
         _state_definition(spec)
         for condition in spec.study.conditions_for(spec):
@@ -64,6 +71,15 @@ def run(spec: Spec) -> list[Summary]:
     return summaries
 
 
+def summary_of(records: Sequence[Record]) -> Summary | WorldSummary:
+    """The summary of a cell's records, whatever their suite."""
+    if records and records[0].suite == "worlds":
+        from beeline.world_summary import summarise_worlds
+
+        return summarise_worlds(records)
+    return summarise(records)
+
+
 def _records_of(spec: Spec) -> dict[str, list[Record]]:
     """The records of this run's trials, by condition."""
     found = {}
@@ -75,7 +91,7 @@ def _records_of(spec: Spec) -> dict[str, list[Record]]:
     return found
 
 
-def _run_condition(spec: Spec, condition: Condition, engine: LocalEngine) -> Summary:
+def _run_condition(spec: Spec, condition: Condition, engine: LocalEngine) -> Summary | WorldSummary:
     cell = Cell(spec.version, spec.model_name, spec.study.name, spec.domain_name, condition.name)
     path = cell.path(spec.results)
     wanted = [(t, r) for t in range(1, spec.trials + 1) for r in range(1, condition.repeats + 1)]
@@ -110,7 +126,7 @@ def _run_condition(spec: Spec, condition: Condition, engine: LocalEngine) -> Sum
         clear_stop(spec.results, cell)
         records = read_records(path).records
     chosen = [record for record in records if record.key in set(wanted)]
-    summary = summarise(chosen)
+    summary = summary_of(chosen)
     _track(spec, cell, records)
     return summary
 
@@ -122,6 +138,16 @@ def _ledger(spec: Spec) -> AbstractContextManager[Ledger | None]:
     return Ledger(spec.results / FILE, spec.caps)
 
 
+def _warn_unheld(spec: Spec, model: Model) -> None:
+    settings = model.describe()
+    # A server on this machine costs nothing that a cap could hold.
+    free = urlsplit(str(settings.get("url", ""))).hostname in ("127.0.0.1", "localhost", "::1")
+    priced = free or settings.get("price_input") is not None
+    warning = unheld(model.name, model.caps() or Caps(), spec.caps, priced=priced)
+    if warning:
+        print(f"note: {warning}", file=sys.stderr)
+
+
 def _asking(
     spec: Spec, cell: Cell, ledger: Ledger | None, notice: Callable[[str | None], None]
 ) -> Asking | None:
@@ -129,6 +155,8 @@ def _asking(
     model = spec.model
     if model is None or spec.model_config is None:
         return None
+    if ledger is not None:
+        _warn_unheld(spec, model)
     meter = ledger.account(model.name, model.caps()) if ledger is not None else None
     model.attach(Services(meter, notice, spec.archive))
     return Asking(model, canonical(dict(spec.model_config)), cell, spec.traces, spec.archive)
@@ -136,15 +164,16 @@ def _asking(
 
 def _plan(spec: Spec, condition: Condition) -> DomainPlan:
     representation = condition.representation
-    if representation is None:
+    if representation is None and spec.family is None:
         representation = spec.definition.domain(spec.domain_name).representation
-    find_representation(spec.domain, representation)
+    if representation is not None:
+        find_representation(spec.domain, representation)
     return DomainPlan.of(
         spec.domain.parameters_given,
         name=spec.domain_name,
         target=spec.domain_target,
         heuristic=spec.domain.heuristic,
-        definition=spec.definition.digest,
+        definition=spec.decided_by.digest,
         limits=spec.definition.limits,
         wording=condition.wording or WORDINGS[spec.definition.wording],
         plugins=spec.plugins,
@@ -162,7 +191,7 @@ def _keep_files(spec: Spec, cell: Cell, done: TrialDone) -> None:
     header = {
         "schema": 1,
         "version": cell.version,
-        "definition": spec.definition.digest,
+        "definition": spec.decided_by.digest,
         "domain": cell.domain,
         "model": cell.model,
         "model_id": spec.model.model_id if spec.model is not None else None,
@@ -182,7 +211,7 @@ def _record(spec: Spec, cell: Cell, done: TrialDone) -> Record:
     model_id = spec.model.model_id if spec.model is not None else None
     return Record(
         version=cell.version,
-        definition=spec.definition.digest,
+        definition=spec.decided_by.digest,
         spec=spec.digest,
         suite=spec.domain.suite,
         domain=cell.domain,
@@ -193,13 +222,14 @@ def _record(spec: Spec, cell: Cell, done: TrialDone) -> Record:
         condition=cell.condition,
         trial=done.trial,
         repeat=done.repeat,
-        shortest_path=done.result["shortest_path"],
-        states_reachable=done.result["states_reachable"],
-        states_reaching_goal=done.result["states_reaching_goal"],
+        shortest_path=done.result.get("shortest_path", 0),
+        states_reachable=done.result.get("states_reachable", 0),
+        states_reaching_goal=done.result.get("states_reaching_goal", 0),
         arms=done.result["arms"],
         started_utc=_utc(done.started),
         finished_utc=_utc(done.finished),
         code=_revision(),
+        world=done.result.get("world"),
     )
 
 
@@ -211,10 +241,10 @@ def _check_same(spec: Spec, path: Path, records: Sequence[Record]) -> None:
     """Refuse to add to records of something else."""
     model_id = spec.model.model_id if spec.model is not None else None
     for record in records:
-        if record.definition != spec.definition.digest:
+        if record.definition != spec.decided_by.digest:
             raise SettingError(
                 f"{path} holds records of another definition ({record.definition[:16]}, this run has "
-                f"{spec.definition.digest[:16]}): choose another folder with results=DIR, or name this run "
+                f"{spec.decided_by.digest[:16]}): choose another folder with results=DIR, or name this run "
                 "with custom=NAME"
             )
         if record.model_id != model_id:
@@ -226,8 +256,9 @@ def _check_same(spec: Spec, path: Path, records: Sequence[Record]) -> None:
 
 def _state_definition(spec: Spec) -> None:
     """Keep the definition beside the records, and refuse a folder that holds another one."""
-    path = spec.results / spec.version / "definition.json"
-    mine = spec.definition.as_dict()
+    name = "definition.json" if spec.family is None else f"definition.{spec.family.family}.json"
+    path = spec.results / spec.version / name
+    mine = spec.decided_by.as_dict()
     try:
         if path.exists():
             theirs = json.loads(path.read_text("utf-8"))
@@ -270,7 +301,7 @@ def _track(spec: Spec, cell: Cell, records: Sequence[Record]) -> None:
     settings = {k: v for k, v in spec.tracking.items() if k not in ("name", "target")}
     tracker = resolve(str(target), spec.plugins).from_settings(settings, spec.results)
     try:
-        where = tracker.log(cell, records, summarise(records).as_dict(), spec.as_dict())
+        where = tracker.log(cell, records, summary_of(records).as_dict(), spec.as_dict())
     except Exception as error:
         print(
             f"warning: tracking failed ({type(error).__name__}: {_first_line(error)}); the "

@@ -21,7 +21,8 @@ from beeline.rerun import RERUNS
 from beeline.resolver import resolve
 from beeline.services import Caps
 from beeline.study import Study
-from beeline.versions import Definition, name_run
+from beeline.versions import PINNED, Definition, name_run
+from beeline.world_version import PINNED_WORLDS, FamilyDefinition, read_worlds
 
 __all__ = ["MAX_TRIALS", "NO_MODEL", "Spec", "read_spec"]
 
@@ -59,6 +60,9 @@ class Spec:
     version: str
     """As records carry it: the released name or ``custom-<name>``."""
     definition: Definition
+    """Of the navigation suite."""
+    family: FamilyDefinition | None
+    """Of the family, when the domain is one of worlds."""
     study: Study
     workers: int | None
     tracking: Mapping[str, Any]
@@ -76,6 +80,11 @@ class Spec:
     plugins: tuple[str, ...]
 
     @property
+    def decided_by(self) -> Definition | FamilyDefinition:
+        """The definition that decides what this run's trials are."""
+        return self.definition if self.family is None else self.family
+
+    @property
     def model_name(self) -> str:
         """The short name that records carry."""
         return self.model.name if self.model is not None else NO_MODEL
@@ -84,7 +93,7 @@ class Spec:
         """What decides the outcome, as plain data without secrets or places."""
         return {
             "version": self.version,
-            "definition": self.definition.as_dict(),
+            "definition": self.decided_by.as_dict(),
             "domain": {"name": self.domain_name, "target": self.domain_target},
             "model": None
             if self.model is None
@@ -113,16 +122,29 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
     study_config = dict(_mapping(config, "study"))
     version_config = dict(_mapping(config, "version"))
     released = str(version_config.pop("name", ""))
+    families = read_worlds(version_config.pop("worlds", None))
     definition = Definition.read(version_config)
-    version = name_run(released, _official(released, definition), definition, _text(config, "custom"))
+    custom = _text(config, "custom")
     if engine["name"] != "local":
         raise SettingError(f"engine={engine['name']}: this release knows engine=local only")
     workers = engine["workers"]
     if workers is not None and (type(workers) is not int or not 1 <= workers <= 1024):
         raise SettingError(f"engine.workers={workers!r}: must be a whole number from 1 to 1024, or null")
     name = str(domain_config["name"])
-    entry = definition.domain(name)
-    domain = resolve(str(domain_config["target"]), allowed)(entry.heuristic, entry.parameters)
+    made = resolve(str(domain_config["target"]), allowed)
+    family = None
+    official, official_families = _official(released, definition, families)
+    if getattr(made, "suite", "navigation") == "worlds":
+        if name not in families:
+            raise SettingError(f"version {released} defines no family {name!r}: {nearest(name, families)}")
+        family = families[name]
+        theirs = official_families.get(name, family)
+        version = name_run(released, theirs, family, custom, PINNED_WORLDS.get(released, {}).get(name))
+        domain = made("reference", family.parameters)
+    else:
+        version = name_run(released, official, definition, custom, PINNED.get(released))
+        entry = definition.domain(name)
+        domain = made(entry.heuristic, entry.parameters)
     study = _study(study_config, allowed)
     model = None
     model_config = None
@@ -154,10 +176,11 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
         model_config=model_config,
         version=version,
         definition=definition,
+        family=family,
         study=study,
         workers=workers,
         tracking=_mapping(config, "tracking"),
-        trials=study.trials if config["trials"] is None else _trials(config["trials"]),
+        trials=_trials(config["trials"], study, getattr(domain, "trials", MAX_TRIALS)),
         results=Path(str(config["results"])),
         traces=_switch(config, "traces"),
         archive=_switch(config, "archive"),
@@ -169,17 +192,20 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
     )
 
 
-def _official(released: str, fallback: Definition) -> Definition:
-    """The definition as the version's own file states it."""
+def _official(
+    released: str, fallback: Definition, families: dict[str, FamilyDefinition]
+) -> tuple[Definition, dict[str, FamilyDefinition]]:
+    """The definitions as the version's own file states them."""
     from omegaconf import OmegaConf
 
     path = config_folder() / "version" / f"{released}.yaml"
     if not path.is_file():
-        return fallback  # a version of somebody else's package: its file is what was composed
+        return fallback, families  # a version of somebody else's package: its file is what was composed
     data = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
     assert isinstance(data, dict)
     data.pop("name", None)
-    return Definition.read({str(k): v for k, v in data.items()})
+    worlds = read_worlds(data.pop("worlds", None))
+    return Definition.read({str(k): v for k, v in data.items()}), worlds
 
 
 def _mapping(config: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -210,9 +236,11 @@ def _study(config: dict[str, Any], plugins: tuple[str, ...]) -> Study:
     return made.from_settings({str(key): value for key, value in config.items()})
 
 
-def _trials(value: Any) -> int:
-    if type(value) is not int or not 1 <= value <= MAX_TRIALS:
-        raise SettingError(f"trials={value}: must be a whole number from 1 to {MAX_TRIALS}")
+def _trials(value: Any, study: Study, most: int) -> int:
+    if value is None:
+        return min(study.trials, most)
+    if type(value) is not int or not 1 <= value <= most:
+        raise SettingError(f"trials={value}: must be a whole number from 1 to {most}")
     return value
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from beeline.digest import differences, digest_of
 from beeline.errors import SettingError, nearest
@@ -26,6 +26,7 @@ from (domain, trial, "tie", model)."""
 FALLBACKS = ("reask_once_then_first_shown",)
 PINNED: Mapping[str, str] = {
     "1.0.0": "61c3b3c87e05482a8b36c6927efeb107393b1db6d7b57893e0cc12f797c4e984",
+    "2.0.0": "d382f3861998dd709a2d59684f2f4b122f45e93dbe88bcacb9d1c9094f291623",
 }
 """Digest of each released version's definition."""
 
@@ -63,6 +64,7 @@ class Definition:
 
         Raises SettingError naming the key, the value and what is allowed.
         """
+        data = {key: value for key, value in data.items() if key != "worlds"}  # see beeline.world_version
         known = ("max_expansions", "max_frontier", "ties", "fallback", "wording", "domains")
         for key in data:
             if key not in known:
@@ -114,14 +116,27 @@ class Definition:
         return digest_of(self.as_dict())
 
 
-def name_run(released: str, official: Definition, resolved: Definition, custom: str | None) -> str:
+class _Digested(Protocol):
+    """A definition of a suite or of a part of one."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+
+    @property
+    def digest(self) -> str:
+        """Its digest."""
+
+
+def name_run(
+    released: str, official: _Digested, resolved: _Digested, custom: str | None, pinned: str | None
+) -> str:
     """The version name that records carry: the released one, or ``custom-<name>``.
 
-    ``official`` is the definition as the version's file states it, ``resolved`` the one after
-    overrides. Raises SettingError with each difference when they differ and no custom name
-    was given, when a name is given for no difference, and when a released file was edited.
+    ``pinned`` is the digest of a released definition (None when it is none); ``official`` is the
+    definition as the version's file states it, ``resolved`` the one after overrides. Raises
+    SettingError with each difference when they differ and no custom name was given, when a name is
+    given for no difference, and when a released file was edited.
     """
-    pinned = PINNED.get(released)
     if pinned is not None and official.digest != pinned:
         raise SettingError(
             f"conf/version/{released}.yaml is not the released definition (digest {official.digest[:16]}, "

@@ -19,7 +19,7 @@ from typing import Any
 
 from beeline.archive import Archive
 from beeline.arms import run_offline_arms
-from beeline.cache import TrialCache
+from beeline.cache import SEARCH_CORE, WORLD_CORE, TrialCache
 from beeline.digest import canonical
 from beeline.draws import Draws
 from beeline.model import Model, make_model
@@ -48,6 +48,7 @@ class DomainPlan:
     definition: str
     """Digest of the whole definition."""
     limits: Limits
+    """Of a search; a world has its own."""
     wording: Wording
     plugins: tuple[str, ...]
     cache: str | None
@@ -91,7 +92,8 @@ def _domain(target: str, plugins: tuple[str, ...], heuristic: str, parameters: s
 def _cache_of(plan: DomainPlan) -> TrialCache:
     domain = domain_of(plan)
     folder = None if plan.cache is None else Path(plan.cache)
-    return TrialCache(folder, plan.definition, plan.name, type(domain).__module__)
+    core = WORLD_CORE if domain.suite == "worlds" else SEARCH_CORE
+    return TrialCache(folder, plan.definition, plan.name, type(domain).__module__, core)
 
 
 def cached_offline(plan: DomainPlan, trial: int) -> dict[str, Any] | None:
@@ -110,6 +112,10 @@ def _offline(plan: DomainPlan, trial: int) -> tuple[dict[str, Any], Space | None
     if found is not None:
         return found, None
     domain = domain_of(plan)
+    if domain.suite == "worlds":
+        result = _world(domain, trial)
+        _cache_of(plan).put(trial, result)
+        return result, None
     instance = domain.draw(trial, Draws(plan.name, trial))
     space = domain.space(trial, instance)
     result = {
@@ -121,6 +127,13 @@ def _offline(plan: DomainPlan, trial: int) -> tuple[dict[str, Any], Space | None
     }
     _cache_of(plan).put(trial, result)
     return result, space
+
+
+def _world(domain: Any, trial: int) -> dict[str, Any]:
+    # Only here: a search needs nothing of worlds.
+    from beeline.world_agents import run_world_offline
+
+    return run_world_offline(domain, trial)
 
 
 def open_space(plan: DomainPlan, trial: int, instance: Any) -> Space:

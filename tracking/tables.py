@@ -20,8 +20,10 @@ __all__ = [
     "mark",
     "model_line",
     "overalls",
+    "table_lines",
     "text",
     "title",
+    "wrap_line",
 ]
 
 HEADINGS = ("arm", "score", "95% interval", "solved", "path", "optimal", "regret", "dead")
@@ -145,7 +147,7 @@ def text(
     """
     width = max(width, 20)
     alarms = [f"! {line}" for line in alarm_lines(summaries, stops)]
-    blocks = ["\n".join(line for alarm in alarms for line in _wrap(alarm, width))] if alarms else []
+    blocks = ["\n".join(line for alarm in alarms for line in wrap_line(alarm, width))] if alarms else []
     blocks += [_block(summary, width) for summary in summaries]
     blocks += [_overall(item, width) for item in (overalls(summaries) if combined is None else combined)]
     return "\n\n".join(blocks) + "\n" if blocks else ""
@@ -207,11 +209,11 @@ def cells(arm: str, result: ArmSummary) -> tuple[str, ...]:
 
 def _block(summary: Summary, width: int) -> str:
     rows = [cells(arm, result) for arm, result in summary.arms.items()]
-    lines = [*_wrap(title(summary), width), *_table(HEADINGS, rows, width)]
+    lines = [*wrap_line(title(summary), width), *table_lines(HEADINGS, rows, width)]
     for result in summary.arms.values():
-        lines += _wrap(model_line(result), width, "  ")
+        lines += wrap_line(model_line(result), width, "  ")
     for note in footnotes(summary):
-        lines += _wrap(note, width, "  ")
+        lines += wrap_line(note, width, "  ")
     return "\n".join(lines)
 
 
@@ -225,18 +227,21 @@ def _overall(item: Overall, width: int) -> str:
         (names[arm], format_score(interval.value), format_interval(interval))
         for arm, interval in item.arms.items()
     ]
-    return "\n".join([*_wrap(clean(head), width), *_table(("arm", "score", "95% interval"), rows, width)])
+    return "\n".join(
+        [*wrap_line(clean(head), width), *table_lines(("arm", "score", "95% interval"), rows, width)]
+    )
 
 
 def _names(item: Overall) -> Mapping[str, str]:
     return {arm: clean(item.model) if arm == "model" else arm for arm in ARMS}
 
 
-def _wrap(line: str, width: int, indent: str = "") -> list[str]:
+def wrap_line(line: str, width: int, indent: str = "") -> list[str]:
+    """A long line as several, each with the indent."""
     return textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=indent)
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+def table_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Aligned columns; a long first cell takes lines of its own, and where even the numbers do not
     fit, each row becomes a list of its values."""
     numbers = [max(len(row[i]) for row in (headings, *rows) if i < len(row)) for i in range(1, len(headings))]
@@ -244,9 +249,9 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
     if room < 6:
         lines = []
         for row in rows:
-            lines += _wrap(row[0], width)
+            lines += wrap_line(row[0], width)
             for heading, cell in zip(headings[1:], row[1:], strict=True):
-                lines += _wrap(f"{heading}: {cell}", width, "  ")
+                lines += wrap_line(f"{heading}: {cell}", width, "  ")
         return lines
     first = min(room, max(len(row[0]) for row in (headings, *rows)))
     lines = []

@@ -80,14 +80,15 @@ def test_the_released_definition_never_moves() -> None:
 
 def test_custom_runs_are_named_and_listed() -> None:
     changed = version(max_expansions=7)
-    assert name_run("1.0.0", version(), version(), None) == "1.0.0"
-    assert name_run("1.0.0", version(), changed, "x") == "custom-x"
+    pinned = PINNED["1.0.0"]
+    assert name_run("1.0.0", version(), version(), None, pinned) == "1.0.0"
+    assert name_run("1.0.0", version(), changed, "x", pinned) == "custom-x"
     with pytest.raises(SettingError, match="max_expansions: 2500 -> 7"):
-        name_run("1.0.0", version(), changed, None)
+        name_run("1.0.0", version(), changed, None, pinned)
     with pytest.raises(SettingError, match="never changes"):
-        name_run("1.0.0", changed, changed, None)
+        name_run("1.0.0", changed, changed, None, pinned)
     with pytest.raises(SettingError, match=r"custom='\.\./x'"):
-        name_run("1.0.0", version(), changed, "../x")
+        name_run("1.0.0", version(), changed, "../x", pinned)
 
 
 @pytest.mark.parametrize(
