@@ -30,10 +30,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def python_of() -> Callable[[str], Path]:
     """The interpreter of an environment by the name of its lock; skips when there is no index."""
 
+    missing: dict[str, str] = {}
+
     def python(name: str) -> Path:
-        try:
-            return environment(name)
-        except IndexUnreachable as error:
-            pytest.skip(str(error))
+        if name not in missing:
+            try:
+                return environment(name)
+            except IndexUnreachable as error:
+                missing[name] = str(error)  # asked once, not for every test
+        pytest.skip(missing[name])
 
     return python
