@@ -29,7 +29,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def python_of() -> Callable[[str], Path]:
     """The interpreter of an environment by the name of its lock; skips when there is no index."""
-
     missing: dict[str, str] = {}
 
     def python(name: str) -> Path:
