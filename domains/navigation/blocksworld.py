@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from beeline.draws import Draws
 from beeline.problem import Domain, Problem
 from beeline.space import Space
+from domains.navigation.blocksworld_texts import REPRESENTATIONS
 from domains.navigation.strips import Action, h_ff
 
 __all__ = ["MOST_BLOCKS", "Blocksworld", "BlocksworldProblem", "Facts", "Towers", "actions", "placed"]
@@ -131,6 +132,7 @@ class Blocksworld(Domain):
     title = "Blocks world"
     task = TASK
     heuristics = ("h_ff",)
+    representations = REPRESENTATIONS
     Parameters: ClassVar[type] = Parameters
 
     def draw(self, trial: int, draws: Draws) -> dict[str, Towers]:

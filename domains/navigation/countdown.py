@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from beeline.draws import Draws
 from beeline.errors import DomainError
 from beeline.problem import Domain, Problem
+from domains.navigation.countdown_texts import REPRESENTATIONS
 
 __all__ = ["Countdown", "CountdownProblem", "Numbers", "combinations", "render"]
 
@@ -134,6 +135,7 @@ class Countdown(Domain):
     title = "Countdown"
     task = TASK
     heuristics = ("nearest_number",)
+    representations = REPRESENTATIONS
     Parameters: ClassVar[type] = Parameters
 
     def draw(self, trial: int, draws: Draws) -> dict[str, Any]:

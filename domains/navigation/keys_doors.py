@@ -21,6 +21,7 @@ from beeline.draws import Draws
 from beeline.errors import DomainError
 from beeline.problem import Domain, Problem
 from domains.navigation.keys_doors_layout import COLOURS, START, draw_layout, solvable_within
+from domains.navigation.keys_doors_texts import REPRESENTATIONS
 
 __all__ = ["KeysDoors", "KeysDoorsProblem", "State", "statements"]
 
@@ -85,6 +86,7 @@ class KeysDoorsProblem(Problem[State]):
     ) -> None:
         self.start = State(START, frozenset((START,)))
         self.exit = exit_door
+        self.order = tuple(order)
         self.colours = tuple(door for door, _ in doors)
         self.parent = dict(doors)
         self.key_room = dict(keys)
@@ -159,6 +161,7 @@ class KeysDoors(Domain):
     title = "Keys and doors"
     task = TASK
     heuristics = ("locked_doors",)
+    representations = REPRESENTATIONS
     Parameters: ClassVar[type] = Parameters
 
     def draw(self, trial: int, draws: Draws) -> dict[str, Any]:

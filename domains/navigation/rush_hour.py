@@ -34,6 +34,7 @@ from domains.navigation.rush_hour_board import (
     draw_vehicles,
     vehicles_of,
 )
+from domains.navigation.rush_hour_texts import REPRESENTATIONS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,6 +141,7 @@ class RushHour(Domain):
     title = "Rush Hour"
     task = TASK
     heuristics = ("blocking_cars",)
+    representations = REPRESENTATIONS
     Parameters: ClassVar[type] = Parameters
 
     def draw(self, trial: int, draws: Draws) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from beeline.draws import Draws
 from beeline.problem import Domain, Problem
 from beeline.space import Space
+from domains.navigation.tiles_texts import REPRESENTATIONS
 
 __all__ = ["GOAL", "NEIGHBOURS", "Board", "Tiles", "TilesProblem", "manhattan", "render", "slides"]
 
@@ -123,6 +124,7 @@ class Tiles(Domain):
     title = "8-puzzle"
     task = TASK
     heuristics = ("manhattan",)
+    representations = REPRESENTATIONS
     Parameters: ClassVar[type] = Parameters
 
     def draw(self, trial: int, draws: Draws) -> list[int]:

@@ -18,6 +18,7 @@ from beeline.draws import Draws
 from beeline.errors import DomainError
 from beeline.problem import Domain, Problem
 from beeline.space import Space
+from domains.navigation.wikispeedia_texts import REPRESENTATIONS
 
 __all__ = [
     "CONTEXT",
@@ -139,6 +140,7 @@ class Wikispeedia(Domain):
     title = "Wikispeedia"
     task = TASK
     heuristics = ("category_distance",)
+    representations = REPRESENTATIONS
     Parameters: ClassVar[type] = Parameters
 
     def draw(self, trial: int, draws: Draws) -> dict[str, str]:

@@ -17,6 +17,7 @@ from beeline.draws import Draws
 from beeline.errors import DomainError
 from beeline.problem import Domain, Problem
 from beeline.space import Space
+from domains.navigation.word_ladder_texts import REPRESENTATIONS
 
 __all__ = ["CONTEXT", "WordLadder", "WordLadderProblem", "letters_different", "neighbours", "objective"]
 
@@ -112,6 +113,7 @@ class WordLadder(Domain):
     title = "Word ladder"
     task = TASK
     heuristics = ("letters_different",)
+    representations = REPRESENTATIONS
     Parameters: ClassVar[type] = Parameters
 
     def draw(self, trial: int, draws: Draws) -> dict[str, str]:
