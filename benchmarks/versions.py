@@ -1,0 +1,163 @@
+"""How much version 2.0.0 moves the scores of sparrow, and of sparrow rounded to two decimals.
+
+Run from the project root::
+
+    PYTHONPATH=. python benchmarks/versions.py [--trials 20] [--domains blocksworld,countdown]
+        [--workers 2] [--write versions.json]
+
+Each trial is searched under 1.0.0, under 1.0.0 with seeded ties (which tells the two changes apart)
+and under 2.0.0, with the same name of the model, so that orders and evictions are drawn alike. The
+rounded model stands for hosts that answer with two decimals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from beeline.cache import cache_folder
+from beeline.model import Model, make_model
+from beeline.model_arm import UsabilityGuard, option_weights
+from beeline.overrides import config_folder
+from beeline.question import Answer, Question
+from beeline.statistics.paired import compare
+from beeline.versions import Definition
+from beeline.wording import WORDINGS
+from beeline.worker import DomainPlan, TrialTask, begin_model_arm, open_space, run_offline
+
+DOMAINS = ("tiles", "blocksworld", "countdown", "word_ladder", "wikispeedia", "rush_hour", "keys_doors")
+MODELS = ("sparrow", "sparrow, two decimals")
+VERSIONS = ("1.0.0", "1.0.0 with seeded ties", "2.0.0")
+
+
+def load(group: str, name: str) -> dict[str, Any]:
+    """A file of the config tree."""
+    data = OmegaConf.to_container(OmegaConf.load(config_folder() / group / f"{name}.yaml"), resolve=True)
+    assert isinstance(data, dict)
+    return {str(key): value for key, value in data.items()}
+
+
+def plan(domain: str, version: str) -> DomainPlan:
+    """The domain as one of VERSIONS has it."""
+    table = load("version", version.partition(" ")[0])
+    del table["name"]
+    table.pop("worlds", None)
+    definition = Definition.read(table)
+    if version.endswith("seeded ties"):
+        definition = replace(definition, ties="seeded_draw")
+    entry = definition.domain(domain)
+    return DomainPlan.of(
+        entry.parameters,
+        name=domain,
+        target=str(load("domain", domain)["target"]),
+        heuristic=entry.heuristic,
+        definition=definition.digest,
+        limits=definition.limits,
+        wording=WORDINGS[definition.wording],
+        plugins=(),
+        cache=str(cache_folder()),
+        ties=definition.ties,
+        representation=entry.representation,
+    )
+
+
+@lru_cache
+def sparrow() -> Model:
+    """Loaded once a process."""
+    return make_model(load("model", "sparrow"))
+
+
+def answer(model: str, question: Question) -> Answer:
+    """Of one of MODELS."""
+    given = sparrow().answer_now(question)
+    if model != "sparrow":
+        weights, _ = option_weights(given, question.options)
+        given.probabilities = [round(weight, 2) for weight in weights]
+        given.choice = None
+    return given
+
+
+def search(task: tuple[str, int, str, str]) -> dict[str, Any]:
+    """One trial of (domain, trial, version, model): the model arm's part of a record."""
+    domain, trial, version, model = task
+    made = plan(domain, version)
+    offline = run_offline(TrialTask(made, trial))
+    space = open_space(made, trial, offline["instance"])
+    steps = begin_model_arm(made, space, trial, sparrow(), UsabilityGuard(10**9), False)
+    try:
+        question = next(steps)
+        while True:
+            question = steps.send(answer(model, question))
+    except StopIteration as stop:
+        arm: dict[str, Any] = stop.value.as_dict(space.shortest_path, made.limits)
+        return arm
+
+
+def row(domain: str, model: str, trials: int, workers: ProcessPoolExecutor) -> dict[str, Any]:
+    """One line of the table."""
+    numbers = range(1, trials + 1)
+    arms = {
+        version: list(workers.map(search, [(domain, n, version, model) for n in numbers]))
+        for version in VERSIONS
+    }
+    keyed = {
+        version: {(domain, n, 1): arm["score"] for n, arm in zip(numbers, found, strict=True)}
+        for version, found in arms.items()
+    }
+    result = compare(keyed["2.0.0"], keyed["1.0.0"], ["versions", domain, model])
+    assert result is not None
+    old = arms["1.0.0"]
+    asked = sum(arm["requests"] for arm in old)
+    return {
+        "domain": domain,
+        "model": model,
+        "trials": trials,
+        "scores": {v: math.exp(math.fsum(map(math.log, k.values())) / trials) for v, k in keyed.items()},
+        "ratio": [result.ratio.value, result.ratio.low, result.ratio.high],
+        "p_value": result.p_value,
+        "ties": sum(arm["ties"] for arm in old) / asked,
+        "unusable": sum(arm["invalid_answers"] for arm in old) / asked,
+        "changed": sum(a["expansions"] != b["expansions"] for a, b in zip(old, arms["2.0.0"], strict=True)),
+    }
+
+
+def line(found: dict[str, Any]) -> str:
+    """A row of a Markdown table."""
+    scores = " | ".join(f"{found['scores'][version]:.4f}" for version in VERSIONS)
+    ratio, low, high = found["ratio"]
+    return (
+        f"| {found['domain']} | {found['model']} | {found['ties']:.0%} | {found['unusable']:.0%} | {scores} | "
+        f"{ratio:.2f} ({low:.2f} to {high:.2f}) | {found['changed']} of {found['trials']} |"
+    )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--domains", default=",".join(DOMAINS))
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--write", type=Path)
+    chosen = parser.parse_args()
+    print(f"| domain | model | ties | unusable | {' | '.join(VERSIONS)} | 2.0.0 / 1.0.0 | trials changed |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    found = []
+    with ProcessPoolExecutor(chosen.workers) as workers:
+        for domain in chosen.domains.split(","):
+            for model in MODELS:
+                found.append(row(domain, model, chosen.trials, workers))
+                print(line(found[-1]), flush=True)
+    if chosen.write is not None:
+        chosen.write.write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
