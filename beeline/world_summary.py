@@ -96,6 +96,17 @@ def summarise_worlds(records: Sequence[Record]) -> WorldSummary:
         trials=len({record.trial for record in records}),
         records=len(records),
         arms=arms,
+        alarms=_alarms(records),
+    )
+
+
+def _alarms(records: Sequence[Record]) -> tuple[str, ...]:
+    """Calls that a family's own code could not answer: an error of ours, not of an agent."""
+    return tuple(
+        f"{record.world}, arm {arm}: {result['faults']} call(s) failed in the family's own code"
+        for record in records
+        for arm, result in record.arms.items()
+        if result.get("faults")
     )
 
 

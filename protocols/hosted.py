@@ -110,7 +110,7 @@ class HostedModel(Model):
     settings_class: ClassVar[type[HostedSettings]] = HostedSettings
     headers: ClassVar[Mapping[str, str]] = {}
     """What every request of the protocol carries, beside key and content type."""
-    expected_output: ClassVar[int] = 1
+    expected_output: int = 1
     """Output tokens that a request is reserved with."""
     input_names: ClassVar[tuple[str, ...]] = ("input_tokens", "inputTokens")
     output_names: ClassVar[tuple[str, ...]] = ("output_tokens", "outputTokens")
@@ -314,7 +314,7 @@ class HostedModel(Model):
         if answer.cost_usd is None and answer.input_tokens is not None:
             answer.cost_usd = self._cost(answer.input_tokens, answer.output_tokens)
         self.read_answer(parsed, question, answer)
-        if answer.problem is not None and parsed.keys() & {"error", "errors", "detail"}:
+        if answer.problem is not None and any(parsed.get(name) for name in ("error", "errors", "detail")):
             # A 200 that holds an error object has words of its own.
             answer.problem = f"{answer.problem}: {tidy(self._said(body, reply))}"
         if answer.choice is not None and answer.choice not in question.options:

@@ -37,7 +37,7 @@ MAX_BODY = 8 * 1024 * 1024
 #: Tries as long as no HTTP reply, good or bad, has come back.
 FIRST_TRIES = 3
 #: Headers in which hosts name a request, for their support.
-REQUEST_IDS = ("x-typesafe-request-id", "x-request-id", "cf-ai-req-id", "cf-ray")
+REQUEST_IDS = ("x-typesafe-request-id", "x-request-id", "request-id", "cf-ai-req-id", "cf-ray")
 
 
 @dataclass(frozen=True, slots=True)

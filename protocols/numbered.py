@@ -70,7 +70,7 @@ class NumberedModel(HostedModel):
 
     def __init__(self, name: str, settings: NumberedSettings, **more: Any) -> None:
         super().__init__(name, settings, **more)
-        self.expected_output = settings.max_output_tokens  # type: ignore[misc]
+        self.expected_output = settings.max_output_tokens
 
     def request_body(self, question: Question) -> bytes:
         """The request as UTF-8 JSON; options keep the order shown."""

@@ -260,7 +260,7 @@ def _load(context_tokens: int) -> Ask:
     path = _weights()
     import secrets
 
-    import xllamacpp  # type: ignore[import-not-found]
+    import xllamacpp
 
     chosen = xllamacpp.CommonParams()
     chosen.model.path = str(path)

@@ -79,7 +79,8 @@ def diagnosis(summary: WorldSummary) -> list[str]:
 def text(summaries: Sequence[WorldSummary], width: int = 80) -> str:
     """All tables, one block a family; ends with a newline unless empty."""
     width = max(width, 20)
-    blocks = []
+    alarms = [f"! {clean(alarm)}" for summary in summaries for alarm in summary.alarms]
+    blocks = ["\n".join(line for alarm in alarms for line in wrap_line(alarm, width))] if alarms else []
     for summary in summaries:
         lines = [*wrap_line(title(summary), width), *table_lines(HEADINGS, rows(summary), width)]
         for line in diagnosis(summary):

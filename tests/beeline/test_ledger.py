@@ -453,15 +453,15 @@ def test_network_file_systems_are_told_from_local_ones() -> None:
     mounts = "\n".join(
         [
             "/dev/vda / ext4 rw 0 0",
-            "server:/home /home nfs4 rw 0 0",
-            "/dev/vdb /home/me/fast\\040disk ext4 rw 0 0",
+            "server:/homes /homes nfs4 rw 0 0",
+            "/dev/vdb /homes/me/fast\\040disk ext4 rw 0 0",
             "box /mnt fuse.sshfs rw 0 0",
             "tmpfs /mnt tmpfs rw 0 0",
         ]
     )
-    found = {place: network_filesystem(Path(place), mounts) for place in ("/home/me", "/homes", "/mnt/x")}
-    assert found == {"/home/me": True, "/homes": False, "/mnt/x": False}
-    assert not network_filesystem(Path("/home/me/fast disk/results"), mounts)
+    found = {place: network_filesystem(Path(place), mounts) for place in ("/homes/me", "/homeless", "/mnt/x")}
+    assert found == {"/homes/me": True, "/homeless": False, "/mnt/x": False}
+    assert not network_filesystem(Path("/homes/me/fast disk/results"), mounts)
     assert not network_filesystem(Path("/"), "")
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from beeline.question import Question
 from beeline.search import Limits
@@ -21,20 +20,21 @@ from studies.forecast import Arms, Profile, Range, measure, position_range, repl
 from studies.prices import Price, estimate, factors
 from studies.published import PUBLISHED, find, half_unit, mean_factor
 from tests.commands import beeline
-from tests.shared import ROOT, shared_folder
+from tests.domains_found import read_yaml
+from tests.shared import shared_folder
 
 JEV = PUBLISHED[0]
 
 
 def plan(domain: str, cache: Path | None = None) -> DomainPlan:
-    data = yaml.safe_load((ROOT / "conf/version/1.0.0.yaml").read_text())
+    data = read_yaml("version", "1.0.0.yaml")
     del data["name"]
     definition = Definition.read(data)
     entry = definition.domain(domain)
     return DomainPlan.of(
         entry.parameters,
         name=domain,
-        target=yaml.safe_load((ROOT / f"conf/domain/{domain}.yaml").read_text())["target"],
+        target=read_yaml("domain", f"{domain}.yaml")["target"],
         heuristic=entry.heuristic,
         definition=definition.digest,
         limits=definition.limits,
