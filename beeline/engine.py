@@ -123,9 +123,10 @@ class LocalEngine:
         model = asking.model if asking is not None else None
         if model is not None and model.placement == "loop":
             width = model.concurrency
-            await model.open()
+            # Before the model is opened: what fails here must leave nothing open.
             if len(trials) > width:
                 trials = await self._longest_first(plan, trials)
+            await model.open()
         else:
             width = 2 * self.workers
         guard = UsabilityGuard()
