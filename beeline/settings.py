@@ -55,7 +55,7 @@ def read_settings(cls: type[T], settings: Mapping[str, Any], where: str = "model
     values: dict[str, Any] = {}
     for key, value in settings.items():
         if key not in known:
-            problems.append(f"{where}.{key} is not a setting of this model: {nearest(str(key), known)}")
+            problems.append(f"{where}.{key} is not a setting of this {where}: {nearest(str(key), known)}")
             continue
         if value is None and known[key].default is MISSING:
             continue

@@ -134,14 +134,15 @@ def line(found: dict[str, Any]) -> str:
     scores = " | ".join(f"{found['scores'][version]:.4f}" for version in VERSIONS)
     ratio, low, high = found["ratio"]
     return (
-        f"| {found['domain']} | {found['model']} | {found['ties']:.0%} | {found['unusable']:.0%} | {scores} | "
-        f"{ratio:.2f} ({low:.2f} to {high:.2f}) | {found['changed']} of {found['trials']} |"
+        f"| {found['domain']} | {found['model']} | {found['ties']:.0%} | {found['unusable']:.0%} | "
+        f"{scores} | {ratio:.2f} ({low:.2f} to {high:.2f}) | {found['changed']} of {found['trials']} |"
     )
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--domains", default=",".join(DOMAINS))
     parser.add_argument("--workers", type=int, default=2)
