@@ -48,6 +48,8 @@ def accuracy_over_chance(
 
     # A mean of zeros and ones, but for the rounding of the way there and back.
     rate = min(1.0, max(0.0, chance + found.value * (1 - chance)))
+    if min(rate, 1 - rate) < 1e-12:
+        rate = float(round(rate))
     bounds = wilson_at(Linearised(rate, found.error * (1 - chance), found.clusters), len(y))
     low, high = ((bound - chance) / (1 - chance) for bound in (bounds.low, bounds.high))
     return Interval(found.value, min(low, found.value), max(high, found.value))
