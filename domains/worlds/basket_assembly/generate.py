@@ -2,8 +2,8 @@
 
 Three groups of n items. The **planted** tickets part them into n triples. The **grid** has one ticket of
 three for each pair of items of the first two groups, planted ones included; the third item of the others
-follows a Latin square, a quarter of them drawn anew. **Traps** are the cheapest tickets of all, and each
-meets two planted tickets or more. Each item has a **single** ticket.
+follows a Latin square, a quarter of them drawn anew. **Traps** are as cheap as any ticket, and each meets
+two planted tickets or more. Each item has a **single** ticket.
 
 Prices: every item has a small potential u, and one item of each group is special. A ticket of three costs
 max(7, sum of u - 15), a surcharge for each special item, and a penalty unless it is planted; a single one
