@@ -84,11 +84,10 @@ def analysis_path(analysis: Analysis, results: Path) -> Path:
     return folder / f"{analysis.domain}{_SUFFIX}"
 
 
-def figure_paths(analysis: Analysis, results: Path) -> list[tuple[Figure, Path]]:
-    """The figures that have data, each with the path of its SVG; the PNG lies beside it."""
+def figure_names(analysis: Analysis) -> list[tuple[Figure, str]]:
+    """The figures that have data, each with its name as that of a file, all different."""
     from tracking.figures import has_data
 
-    folder = analysis_path(analysis, results).parent
     found, taken = [], set()
     for figure in analysis.figures:
         if not has_data(figure):
@@ -99,8 +98,14 @@ def figure_paths(analysis: Analysis, results: Path) -> list[tuple[Figure, Path]]
             more += 1
             stem = f"{name}-{more}"
         taken.add(stem)
-        found.append((figure, folder / f"{analysis.domain}.{stem}.svg"))
+        found.append((figure, stem))
     return found
+
+
+def figure_paths(analysis: Analysis, results: Path) -> list[tuple[Figure, Path]]:
+    """The figures that have data, each with the path of its SVG; the PNG lies beside it."""
+    folder = analysis_path(analysis, results).parent
+    return [(figure, folder / f"{analysis.domain}.{stem}.svg") for figure, stem in figure_names(analysis)]
 
 
 def _draw(analysis: Analysis, results: Path) -> list[Path]:

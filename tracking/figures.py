@@ -1,7 +1,8 @@
 """Figures of an analysis (:class:`beeline.analysis.Figure`) as SVG and PNG.
 
 ``x`` and ``y`` mean the data, as in :class:`beeline.analysis.Series`. A ``forest`` lies on its side: its
-labels (``x``, ``x_label``) run down, its values (``y``, ``y_label``, ``log_y``, ``reference``) across.
+labels (``x``, ``x_label``) run down, its values (``y``, ``y_label``, ``log_y``, ``reference``) across. A
+series whose label starts with "published" is not ours: hollow and grey.
 Points that are not finite, and on a logarithmic axis those not above zero, are left out.
 """
 
@@ -64,6 +65,8 @@ def draw(figure: Figure) -> Canvas:
     return _KINDS[figure.kind](figure)
 
 
+_THEIRS = "#6e7781"
+
 Point = tuple[Any, float, float, float]
 """x, y, low, high."""
 
@@ -97,19 +100,30 @@ def _labels(figure: Figure) -> list[str]:
     return list(dict.fromkeys(str(point[0]) for s in figure.series for point in _points(s, figure)))
 
 
+def _holds(series: Series, figure: Figure, label: str) -> bool:
+    return any(str(point[0]) == label for point in _points(series, figure))
+
+
 def _forest(figure: Figure) -> Canvas:
     labels = _labels(figure)
     rows = {label: row for row, label in enumerate(labels)}
     named = _named(figure.series)
     texts = [wrap(label) for label in labels]
-    lines = sum(max(text.count("\n") + 1, 0.55 * len(figure.series) + 0.5) for text in texts)
-    drawn, axes = canvas(max(1.7, 0.19 * lines + 0.25 * len(labels) * 0.3 + 1.0 + 0.2 * bool(named)))
-    step = min(0.22, 0.7 / max(len(figure.series), 1))
+    most = max((sum(_holds(s, figure, label) for s in figure.series) for label in labels), default=1)
+    lines = sum(max(text.count("\n") + 1.3, 0.6 * most + 0.7) for text in texts)
+    drawn, axes = canvas(max(1.7, 0.18 * lines + 0.95 + 0.2 * bool(named)))
+    # Only series that share a row stand side by side in it.
+    sharing = {
+        label: [i for i, s in enumerate(figure.series) if _holds(s, figure, label)] for label in labels
+    }
+    step = min(0.24, 0.7 / max(map(len, sharing.values()), default=1))
     for index, series in enumerate(figure.series):
         colour, marker = shade(index)
-        offset = (index - (len(figure.series) - 1) / 2) * step
         points = _points(series, figure)
-        ys = [rows[str(p[0])] + offset for p in points]
+        ys = []
+        for point in points:
+            mine = sharing[str(point[0])]
+            ys.append(rows[str(point[0])] + (mine.index(index) - (len(mine) - 1) / 2) * step)
         _bars_of_error(axes, [p[1] for p in points], ys, points, colour, marker, series.label, across=True)
     axes.set_yticks(range(len(labels)), texts)
     axes.set_ylim(len(labels) - 0.4, -0.6)
@@ -214,6 +228,9 @@ def _bars_of_error(
     error = [[p[1] - p[2] for p in points], [p[3] - p[1] for p in points]]
     # Bounds that lie on the wrong side of their value (a percentile interval may) reach no further.
     error = [[max(0.0, size) for size in side] for side in error]
+    theirs = label.startswith("published")
+    if theirs:
+        colour = _THEIRS
     axes.errorbar(
         xs,
         ys,
@@ -222,6 +239,7 @@ def _bars_of_error(
         fmt=marker,
         color=colour,
         markeredgecolor=colour,
+        markerfacecolor="none" if theirs else colour,
         elinewidth=1.4,
         capsize=0,
         label=visible(label),

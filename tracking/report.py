@@ -1,4 +1,8 @@
-"""Tables from records alone: ``python -m tracking.report``."""
+"""Tables and figures from records alone: ``python -m tracking.report``.
+
+Text, Markdown, CSV or JSON goes to the terminal or a file; ``--html`` writes one page with everything in
+it, ``--markdown`` the same as Markdown with its figures in a folder beside it.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,15 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from beeline.errors import BeelineError, StorageError
-from beeline.records import find_cells, read_records
-from beeline.scoring import Measure, Summary, summarise
-from beeline.stops import find_stops
-from tracking import tables
+from beeline.scoring import Measure, Summary
+from tracking import tables, world_tables
+from tracking.gathering import Gathered, gather
+from tracking.traced import LEAST
 
-__all__ = ["FORMATS", "load", "main", "render"]
+__all__ = ["FORMATS", "load", "main", "render", "write_pages"]
 
 FORMATS = ("text", "markdown", "csv", "json")
 
@@ -32,26 +37,13 @@ def load(
     domain: str | None = None,
     intervals: bool = True,
 ) -> tuple[list[Summary], list[str]]:
-    """Summaries of the cells that match, sorted by path, and notes on lines passed over.
+    """Summaries of the navigation cells that match, sorted by path, and notes on lines passed over.
 
     Raises StorageError for a file that cannot be read, a newer one, or mixed records.
     """
-    summaries, notes = [], []
-    for cell, path in find_cells(results, None if version is None else [version]):
-        wanted = ((model, cell.model), (study, cell.study), (domain, cell.domain))
-        if any(want is not None and want != have for want, have in wanted):
-            continue
-        reading = read_records(path)
-        notes += reading.notes
-        if not reading.records:
-            continue
-        if reading.records[0].cell != cell:
-            raise StorageError(
-                f"{path} holds records of {reading.records[0].cell}: move it to where its name and folders "
-                "say the same"
-            )
-        summaries.append(summarise(reading.records, intervals))
-    return summaries, notes
+    filters = {"version": version, "model": model, "study": study, "domain": domain}
+    found = gather(results, filters, intervals)
+    return found.summaries, found.notes
 
 
 def render(
@@ -178,6 +170,22 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(f"--{name}", metavar=what, help=f"only this {name}")
     parser.add_argument("--format", choices=FORMATS, default="text", help="default: text")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write here, not to the terminal")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page with figures (a folder gets report.html)"
+    )
+    parser.add_argument(
+        "--markdown",
+        type=Path,
+        metavar="FILE",
+        help="write Markdown, figures beside it (a folder: report.md)",
+    )
+    parser.add_argument(
+        "--traces",
+        type=_decisions,
+        default=LEAST,
+        metavar="N|all|none",
+        help=f"decisions to read from the traces of each domain and model, for the figures (default: {LEAST})",
+    )
     return parser
 
 
@@ -185,26 +193,85 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0, or 1 with one sentence on stderr. Wrong usage exits with 2."""
     options = _parser().parse_args(arguments)
     filters = {name: getattr(options, name) for name in ("version", "model", "study", "domain")}
+    pages = bool(options.html or options.markdown)
     try:
-        summaries, notes = load(options.results, **filters, intervals=options.format in ("csv", "json"))
-        for note in notes:
+        found = gather(options.results, filters, options.format in ("csv", "json"), whole=pages)
+        for note in found.notes:
             print(f"note: {note}", file=sys.stderr)
-        if not summaries:
+        if not found.summaries and not found.worlds:
             asked = " ".join(f"--{name} {value}" for name, value in filters.items() if value is not None)
             raise StorageError(
                 f"no records in {options.results}{f' for {asked}' if asked else ''}: make some with "
                 "`python -m beeline`, or name another folder with --results DIR"
             )
-        width = 80 if options.output else shutil.get_terminal_size((80, 24)).columns
-        stops = [str(stop) for stop in find_stops(options.results) if stop.matches(filters)]
-        if options.format == "csv":  # rows only: what has no row is said beside them
-            for line in tables.alarm_lines(summaries, stops):
-                print(f"! {line}", file=sys.stderr)
-        _write(render(summaries, options.format, width, stops), options.output)
+        if pages:
+            for path in write_pages(found, options.html, options.markdown, options.traces):
+                print(path)
+        if not pages or options.output:
+            _plain(found, options.format, options.output)
     except BeelineError as error:
         print(error, file=sys.stderr)
         return 1
     return 0
+
+
+def _decisions(value: str) -> int | None:
+    """What ``--traces`` means: decisions, 0 for none, None for all."""
+    if value in ("all", "none"):
+        return None if value == "all" else 0
+    if not value.isascii() or not value.isdigit():
+        raise argparse.ArgumentTypeError(f"{value!r}: give a number of decisions, all or none")
+    return int(value)
+
+
+def _plain(found: Gathered, format: str, output: Path | None) -> None:
+    width = 80 if output else shutil.get_terminal_size((80, 24)).columns
+    if format == "csv":  # rows only: what has no row is said beside them
+        for line in tables.alarm_lines(found.summaries, found.stops):
+            print(f"! {line}", file=sys.stderr)
+    report = render(found.summaries, format, width, found.stops) if found.summaries else ""
+    if format == "text" and found.worlds:
+        report += ("\n" if report else "") + world_tables.text(found.worlds, width)
+    _write(report, output)
+
+
+def write_pages(
+    found: Gathered, html: Path | None, markdown: Path | None, least: int | None = LEAST
+) -> list[Path]:
+    """Write the report as a page, as Markdown, or both, and return what was written. A folder gets
+    ``report.html`` or ``report.md``; Markdown's figures lie in ``<stem>-figures`` beside it. Raises
+    StorageError."""
+    from tracking.page import build
+
+    document = build(found, least)
+    written = []
+    if html is not None:
+        from tracking.html import render as as_html
+
+        path = html / "report.html" if html.is_dir() else html
+        _save(path, as_html(document).encode("utf-8", "backslashreplace"), "--html")
+        written.append(path)
+    if markdown is not None:
+        from tracking.markdown import render as as_markdown
+
+        path = markdown / "report.md" if markdown.is_dir() else markdown
+        folder = path.with_name(f"{path.stem}-figures")
+        text, files = as_markdown(document, quote(folder.name))
+        for name, data in files.items():
+            _save(folder / name, data, "--markdown")
+        _save(path, text.encode("utf-8", "backslashreplace"), "--markdown")
+        written.append(path)
+    return written
+
+
+def _save(path: Path, data: bytes, option: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        raise StorageError(
+            f"cannot write {path} ({error.strerror or error}): choose another file with {option} FILE"
+        ) from error
 
 
 def _write(report: str, output: Path | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from beeline.overrides import config_folder
 from beeline.scoring import ARMS, BENCHMARK, ArmSummary, Measure, Overall, Summary, overall
@@ -23,6 +24,7 @@ __all__ = [
     "table_lines",
     "text",
     "title",
+    "version_domains",
     "wrap_line",
 ]
 
@@ -159,17 +161,18 @@ def overalls(summaries: Sequence[Summary]) -> list[Overall]:
     for summary in summaries:
         cell = summary.cell
         groups.setdefault((cell.version, cell.model, cell.study, cell.condition), []).append(summary)
-    return [overall(members, _version_domains(key[0])) for key, members in groups.items() if len(members) > 1]
+    return [overall(members, version_domains(key[0])) for key, members in groups.items() if len(members) > 1]
 
 
-def _version_domains(version: str) -> list[str]:
+@lru_cache
+def version_domains(version: str) -> tuple[str, ...]:
     """The domains of a released version in its order; empty for one this program has no file of."""
     path = config_folder() / "version" / f"{version}.yaml"
     if not path.is_file():
-        return []
+        return ()
     from omegaconf import OmegaConf  # only here: a report of one domain needs none
 
-    return list(OmegaConf.select(OmegaConf.load(path), "domains"))
+    return tuple(OmegaConf.select(OmegaConf.load(path), "domains"))
 
 
 def _optimal(result: ArmSummary) -> Measure:
