@@ -46,7 +46,8 @@ class Display:
     def notice(self, text: str | None) -> None:
         """Show why the model waits, at once; None when it goes on."""
         before, self.progress.notice = self.progress.notice, text
-        if not self._live_now and text != before:
+        # Off a terminal, once: the line that comes every few seconds says the rest.
+        if not self._live_now and (text is None) != (before is None):
             print(f"{self.title}: {text or 'going on'}", file=sys.stderr, flush=True)
 
     def line(self) -> str:
