@@ -12,31 +12,11 @@ from beeline.digest import differences
 from beeline.model_arm import UsabilityGuard
 from beeline.question import Answer, Question
 from beeline.versions import PINNED
-from beeline.wording import WORDINGS
-from beeline.worker import DomainPlan, TrialTask, begin_model_arm, open_space, run_offline
+from beeline.worker import TrialTask, begin_model_arm, open_space, run_offline
 from protocols.first_option import FirstOption
-from tests.domains_found import definition, targets
+from tests.domains_found import definition
+from tests.plans import plan
 from tests.shared import shared_folder
-
-NEEDS_DATA = ("word_ladder", "wikispeedia")
-
-
-def plan(domain: str, version: str) -> DomainPlan:
-    known = definition(version)
-    entry = known.domain(domain)
-    return DomainPlan.of(
-        entry.parameters,
-        name=domain,
-        target=targets()[domain],
-        heuristic=entry.heuristic,
-        definition=known.digest,
-        limits=known.limits,
-        wording=WORDINGS[known.wording],
-        plugins=(),
-        cache=None,
-        ties=known.ties,
-        representation=entry.representation,
-    )
 
 
 @pytest.fixture

@@ -15,33 +15,16 @@ from beeline.question import KINDS, YES_NO
 from beeline.records import find_cells
 from beeline.space import UNREACHABLE
 from beeline.statistics import Interval
-from beeline.wording import WORDINGS
-from beeline.worker import DomainPlan
 from studies.frontiers import frontiers, levels, questions
 from studies.judging import Judged, distribution, judge, verdict
 from studies.single_question import conclude
 from studies.trials import open_trial
 from tests.commands import beeline
-from tests.domains_found import definition, targets
+from tests.plans import plan
 
 REPETITIONS = 100
 LEAST = 93
 """Of 100 intervals at 95%, as many hold the planted value at least."""
-
-
-def plan(domain: str) -> DomainPlan:
-    entry = definition().domain(domain)
-    return DomainPlan.of(
-        entry.parameters,
-        name=domain,
-        target=targets()[domain],
-        heuristic=entry.heuristic,
-        definition=definition().digest,
-        limits=definition().limits,
-        wording=WORDINGS["plain"],
-        plugins=(),
-        cache=None,
-    )
 
 
 @pytest.mark.parametrize("domain", ["countdown", "tiles"])

@@ -1,0 +1,91 @@
+"""study=compare: pairs from records alone, and what cannot be compared is said."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from beeline.errors import SettingError
+from beeline.records import Record, read_records
+from studies.compare import _check_same_trials, conclude
+from tests.commands import beeline
+from tests.studies.runs import TRIALS, copied, two_models
+
+
+def any_record() -> Record:
+    path = two_models() / "results/1.0.0/sparrow/score/countdown.benchmark.jsonl"
+    return read_records(path).records[0]
+
+
+def made(ratio: float, seed: int, trials: int = 25) -> list[Record]:
+    """Scores of about 0.2 times ``ratio``, with luck of their own."""
+    draw, hard = random.Random(seed), random.Random(99)
+    base = any_record()
+    found = []
+    for trial in range(1, trials + 1):
+        score = 0.2 * ratio * math.exp(hard.gauss(0, 0.5) + draw.gauss(0, 0.3))
+        arm = {**base.arms["model"], "score": min(1.0, score), "solved": True, "expansions": 10}
+        found.append(replace(base, trial=trial, arms={"model": arm}, shortest_path=4, states_reachable=500))
+    return found
+
+
+def test_a_planted_ratio_comes_back_and_none_is_found_where_there_is_none() -> None:
+    held = wrong = 0
+    arms = {"a": "model", "b": "model"}
+    for seed in range(60):
+        better = {"a": made(1.4, seed), "b": made(1.0, 1_000 + seed)}
+        (pair,) = conclude(better, arms, ["countdown"], "1.0.0").data["pairs"]
+        held += pair["ratio"]["low"] <= 1.4 <= pair["ratio"]["high"]
+        same = {"a": made(1.0, seed), "b": made(1.0, 1_000 + seed)}
+        (pair,) = conclude(same, arms, ["countdown"], "1.0.0").data["pairs"]
+        wrong += pair["p_value"] < 0.05
+    assert held >= 54  # 57 expected; 53 or fewer come in 1 of 30 cases
+    assert wrong <= 8
+
+
+def test_three_are_three_pairs_corrected() -> None:
+    found = {
+        name: made(ratio, seed) for seed, (name, ratio) in enumerate({"a": 3.0, "b": 1.0, "c": 1.0}.items())
+    }
+    analysis = conclude(found, dict.fromkeys(found, "model"), ["countdown"], "1.0.0")
+    pairs = {(p["first"], p["second"]): p for p in analysis.data["pairs"]}
+    assert set(pairs) == {("a", "b"), ("a", "c"), ("b", "c")}
+    assert all(p["holm_p_value"] >= p["p_value"] for p in pairs.values())
+    assert pairs["a", "b"]["holm_p_value"] < 0.05 < pairs["b", "c"]["holm_p_value"]
+    assert "2 of 3 pairs differ" in analysis.sentence
+    assert len(analysis.figures[0].series[0].x) == 3
+
+
+def test_unfinished_searches_are_bounded() -> None:
+    ours, theirs = made(1.0, 1), made(1.0, 2)
+    arm = {**ours[0].arms["model"], "score": 5 / 2500, "solved": False, "expansions": 2500}
+    ours[0] = replace(ours[0], arms={"model": arm}, states_reachable=60_000)
+    analysis = conclude({"a": ours, "b": theirs}, {"a": "model", "b": "model"}, ["countdown"], "1.0.0")
+    assert any("1 trials were stopped at the limit" in note for note in analysis.notes)
+
+
+def test_other_problems_do_not_pair() -> None:
+    ours, theirs = made(1.0, 1), made(1.0, 2)
+    theirs[3] = replace(theirs[3], states_reachable=501)
+    with pytest.raises(SettingError, match=r"trial 4 of countdown is not the same problem for a and b"):
+        _check_same_trials({"a": ours, "b": theirs})
+
+
+def test_commands(tmp_path: Path) -> None:
+    copied(tmp_path)
+    run = ("domain=countdown", "study=compare")
+    every = beeline(tmp_path, *run)
+    assert every.returncode == 0, every.stderr
+    assert "first_option" in every.stdout
+    assert f"over the {TRIALS} trials that all have" in " ".join(every.stdout.split())
+    arm = beeline(tmp_path, *run, "study.models=[sparrow,heuristic]")
+    assert "sparrow / heuristic" in arm.stdout
+    typo = beeline(tmp_path, *run, "study.models=[sparow,heuristic]")
+    assert typo.returncode == 2
+    assert "did you mean sparrow" in typo.stderr
+    alone = beeline(tmp_path, "domain=tiles", "study=compare")
+    assert "study=compare needs two with records on tiles" in alone.stderr
