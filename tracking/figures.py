@@ -110,7 +110,7 @@ def _forest(figure: Figure) -> Canvas:
     named = _named(figure.series)
     texts = [wrap(label) for label in labels]
     most = max((sum(_holds(s, figure, label) for s in figure.series) for label in labels), default=1)
-    lines = sum(max(text.count("\n") + 1.3, 0.6 * most + 0.7) for text in texts)
+    lines = sum(max(text.count("\n") + 1.3, 0.5 * most + 0.75) for text in texts)
     drawn, axes = canvas(max(1.7, 0.18 * lines + 0.95 + 0.2 * bool(named)))
     # Only series that share a row stand side by side in it.
     sharing = {

@@ -8,6 +8,7 @@ store that failed can be filled later (:mod:`tracking.sync`).
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import logging
 import math
@@ -16,12 +17,14 @@ import re
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from glob import escape
 from pathlib import Path
 from typing import Any
 
 from beeline.digest import digest_of
 from beeline.errors import SettingError, nearest
 from beeline.records import Cell, Record
+from beeline.study import BENCHMARK
 
 __all__ = ["MLflowTracker", "store_uri", "without_secrets"]
 
@@ -99,8 +102,9 @@ class MLflowTracker:
             },
         )
         self._fill(client, child.info.run_id, cell, records, summary, spec)
-        # Summary metrics on the parent too: a parent without metrics shows empty charts.
-        self._metrics(client, parent.info.run_id, list(_numbers(summary or {})))
+        # Metrics on the parent too: without any, its charts are empty. The benchmark's stand as they
+        # are, to be compared across models and versions; other conditions have theirs under their name.
+        self._metrics(client, parent.info.run_id, list(_parent_numbers(cell.condition, summary or {})))
         client.set_terminated(parent.info.run_id)
         # The digest comes last: a run that was cut off is logged again.
         client.set_tag(child.info.run_id, "records_digest", digest)
@@ -108,6 +112,40 @@ class MLflowTracker:
         if old is not None:
             client.delete_run(old.info.run_id)  # only now: a failure before this loses nothing
         return where
+
+    def log_study(self, version: str, model: str, study: str, domain: str) -> str:
+        """Log what a whole study of one domain gave: its analysis with figures, and a report page, on the
+        run that its conditions hang from. Returns a line for the user, empty when nothing is new or no
+        condition was logged. Raises StorageError, and whatever the store raises."""
+        from tracking.gathering import gather
+        from tracking.report import write_pages
+
+        client = self._client()
+        experiment = self._experiment(client, version)
+        tags = {"version": version, "domain": domain, "model": model, "study": study}
+        parent = self._find(client, experiment, {**tags, "condition": "-"})
+        if parent is None:
+            return ""
+        folder = self.results / version / model / study
+        files = sorted(
+            path
+            for path in folder.glob(f"{escape(domain)}.*")
+            if path.suffix in (".svg", ".png") or path.name == f"{domain}.analysis.json"
+        )
+        records = sorted(folder.glob(f"{escape(domain)}.*.jsonl"))
+        digest = digest_of([_content(path) for path in (*files, *records)])
+        if parent.data.tags.get("study_digest") == digest:
+            return ""
+        run = parent.info.run_id
+        for path in files:
+            client.log_artifact(run, str(path), "analysis")
+        found = gather(self.results, tags, intervals=False, whole=True)
+        with tempfile.TemporaryDirectory() as place:
+            write_pages(found, Path(place) / "report.html", Path(place) / "report.md")
+            client.log_artifacts(run, place, "report")
+        client.set_tag(run, "study_digest", digest)
+        what = "report and analysis" if files else "report"
+        return f"MLflow: {what} of {domain} · {model} · {study}"
 
     def _client(self) -> Any:
         uri = self.uri or store_uri(self.results)
@@ -206,6 +244,23 @@ def _numbers(data: Any, path: str = "") -> Iterator[tuple[str, float, int]]:
             yield from _numbers(value, f"{path}.{key}" if path else str(key))
     elif isinstance(data, int | float) and not isinstance(data, bool) and math.isfinite(data):
         yield _clean(path), float(data), 0
+
+
+def _parent_numbers(condition: str, summary: Mapping[str, Any]) -> Iterator[tuple[str, float, int]]:
+    """What the run above the conditions shows of one: everything of the benchmark, of others the scores."""
+    if condition == BENCHMARK:
+        yield from _numbers(summary)
+        return
+    for arm, result in (summary.get("arms") or {}).items():
+        score = result.get("score") if isinstance(result, Mapping) else None
+        if isinstance(score, Mapping):
+            yield from _numbers(score, f"{condition}/{arm}.score")
+        elif isinstance(result, Mapping):
+            yield from _numbers(result, f"{condition}/{arm}")
+
+
+def _content(path: Path) -> str:
+    return f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
 
 
 def _flat(data: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -80,8 +80,11 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def version_blocks(found: Gathered, version: str, least: int | None, notes: list[str]) -> list[Block]:
-    """One version by itself; notes on traces are added to ``notes``."""
+def version_blocks(
+    found: Gathered, version: str, least: int | None, notes: list[str], overalls: bool = True
+) -> list[Block]:
+    """One version by itself; notes on traces are added to ``notes``. ``overalls=False`` leaves out scores
+    over several domains."""
     main = [s for s in found.summaries if s.cell.version == version and is_main(s)]
     if not main:
         return []
@@ -93,8 +96,9 @@ def version_blocks(found: Gathered, version: str, least: int | None, notes: list
                 "with no other version's."
             )
         )
-    blocks += overall_blocks(version, main)
-    blocks += cost_blocks(version, main)
+    if overalls:
+        blocks += overall_blocks(version, main)
+        blocks += cost_blocks(version, main)
     blocks += domain_blocks(version, main, found.latencies)
     blocks += choice_blocks(version, main)
     if least != 0:

@@ -21,10 +21,11 @@ from urllib.parse import quote
 from beeline.errors import BeelineError, StorageError
 from beeline.scoring import Measure, Summary
 from tracking import tables, world_tables
+from tracking.document import Document
 from tracking.gathering import Gathered, gather
 from tracking.traced import LEAST
 
-__all__ = ["FORMATS", "load", "main", "render", "write_pages"]
+__all__ = ["FORMATS", "load", "main", "parse_decisions", "render", "write_markdown", "write_pages"]
 
 FORMATS = ("text", "markdown", "csv", "json")
 
@@ -181,10 +182,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--traces",
-        type=_decisions,
+        type=parse_decisions,
         default=LEAST,
         metavar="N|all|none",
-        help=f"decisions to read from the traces of each domain and model, for the figures (default: {LEAST})",
+        help=f"decisions to read from the traces of each domain and model (default: {LEAST})",
     )
     return parser
 
@@ -215,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _decisions(value: str) -> int | None:
+def parse_decisions(value: str) -> int | None:
     """What ``--traces`` means: decisions, 0 for none, None for all."""
     if value in ("all", "none"):
         return None if value == "all" else 0
@@ -252,16 +253,22 @@ def write_pages(
         _save(path, as_html(document).encode("utf-8", "backslashreplace"), "--html")
         written.append(path)
     if markdown is not None:
-        from tracking.markdown import render as as_markdown
-
         path = markdown / "report.md" if markdown.is_dir() else markdown
-        folder = path.with_name(f"{path.stem}-figures")
-        text, files = as_markdown(document, quote(folder.name))
-        for name, data in files.items():
-            _save(folder / name, data, "--markdown")
-        _save(path, text.encode("utf-8", "backslashreplace"), "--markdown")
-        written.append(path)
+        written.append(write_markdown(document, path, "--markdown"))
     return written
+
+
+def write_markdown(document: Document, path: Path, option: str) -> Path:
+    """Write Markdown to ``path`` and its figures into ``<stem>-figures`` beside it; returns ``path``.
+    Raises StorageError, which names the command's ``option``."""
+    from tracking.markdown import render as as_markdown
+
+    folder = path.with_name(f"{path.name.removesuffix('.md')}-figures")
+    text, files = as_markdown(document, quote(folder.name))
+    for name, data in files.items():
+        _save(folder / name, data, option)
+    _save(path, text.encode("utf-8", "backslashreplace"), option)
+    return path
 
 
 def _save(path: Path, data: bytes, option: str) -> None:
