@@ -191,6 +191,8 @@ def conclude(
         f"optimal: {other}": share(ours, judged),
     }
     shown = {name: value for name, value in measures.items() if value is not None}
+    # Of another scale than the shares.
+    drawn = {name: value for name, value in shown.items() if value is not over}
     notes = []
     if len(usable) < len(lines):
         notes.append(f"{len(lines) - len(usable)} of {len(lines)} answers were unusable and are left out.")
@@ -220,15 +222,15 @@ def conclude(
                 name=f"agreement-{searcher}",
                 kind="forest",
                 title=f"{other} on the questions of {searcher}, {domain}",
-                x_label="share of questions",
-                y_label="",
+                x_label="",
+                y_label="share of questions",
                 series=(
                     Series(
                         other,
-                        tuple(shown),
-                        tuple(v.value for v in shown.values()),
-                        tuple(v.low for v in shown.values()),
-                        tuple(v.high for v in shown.values()),
+                        tuple(drawn),
+                        tuple(v.value for v in drawn.values()),
+                        tuple(v.low for v in drawn.values()),
+                        tuple(v.high for v in drawn.values()),
                     ),
                 ),
                 reference=sum(chances) / len(chances),

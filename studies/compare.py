@@ -295,11 +295,11 @@ def _figure(pairs: Sequence[Pair], where: str) -> Figure:
         name="pairs",
         kind="forest",
         title=f"Ratios of scores on {where}",
-        x_label="ratio of scores, within trials",
-        y_label="",
+        x_label="",
+        y_label="ratio of scores, within trials",
         series=(series("ratio", labels, [pair.comparison.ratio for pair in pairs]),),
         reference=1.0,
-        log_x=True,
+        log_y=True,
         caption="Right of 1 the first of a pair is better; an interval across 1 tells nothing. "
         + "; ".join(
             f"{label}: {number(pair.comparison.ratio.value)}"

@@ -167,7 +167,7 @@ def judge(about: str, lines: Sequence[Mapping[str, Any]], path: Sequence[str | i
         log_loss=log_loss([v.right for v in found], [1] * len(found), trials),
         calibration=calibration_error(p, y, trials),
         calibration_p=calibration_test(p, y, [*path, "calibration"]),
-        curve=tuple(reliability_curve(p, y, trials)),
+        curve=tuple(reliability_curve(p, y, trials, bins=10 if len(found) >= 500 else 5)),
         auc=auc(p, y, trials),
         rank=rank_correlation(expected, moves, [*path, "rank"], trials) if moves else None,
         error=mean_over_clusters([abs(e - m) for e, m in zip(expected, moves, strict=True)], trials).interval(

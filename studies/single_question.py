@@ -201,8 +201,8 @@ def _figures(judged: Sequence[Judged], domain: str, model: str) -> tuple[Figure,
         name="accuracy-over-chance",
         kind="forest",
         title=f"{model} on {domain}: right answers beyond chance",
-        x_label="accuracy over chance (0 guessing, 1 perfect)",
-        y_label="",
+        x_label="",
+        y_label="accuracy over chance (0 guessing, 1 perfect)",
         series=(
             Series(
                 label=model,

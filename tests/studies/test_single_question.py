@@ -11,10 +11,14 @@ from typing import Any
 
 import pytest
 
+from beeline.ledger import FILE
 from beeline.question import KINDS, YES_NO
 from beeline.records import find_cells
 from beeline.space import UNREACHABLE
+from beeline.spend_report import read_spending
 from beeline.statistics import Interval
+from protocols.fake import FakeServer
+from studies.answer_log import read_answers
 from studies.frontiers import frontiers, levels, questions
 from studies.judging import Judged, distribution, judge, verdict
 from studies.single_question import conclude
@@ -274,3 +278,34 @@ def test_choices_only_for_models_that_answer_no_more(tmp_path: Path) -> None:
     assert "asks none of these" in none.stderr
     wrong = beeline(tmp_path, *run, "study.kinds=[nowl]")
     assert "did you mean noul" in wrong.stderr
+
+
+def test_over_http_with_ledger_and_archive_and_replayed(tmp_path: Path) -> None:
+    run = ("domain=countdown", "study=single_question", "trials=3", "model=local", "model.id=fake")
+    with FakeServer() as server:
+        first = beeline(tmp_path, *run, f"model.base_url={server.base_url}", "archive=on")
+        assert first.returncode == 0, first.stderr
+        questions = server.requests
+        again = beeline(tmp_path, *run, f"model.base_url={server.base_url}")
+        assert server.requests == questions  # all were answered
+    assert again.stdout == first.stdout
+    lines = read_answers(tmp_path / "results/questions/1.0.0/local/single_question/countdown.questions.jsonl")
+    assert len(lines) == questions
+    assert all(line["input_tokens"] > 0 and line["served"] == "fake" for line in lines)
+    (spent,) = read_spending(tmp_path / "results" / FILE).models
+    assert (spent.model, spent.requests, spent.flying) == ("local", questions, 0)
+    other = tmp_path / "other"
+    other.mkdir()
+    replayed = beeline(
+        other, *run, "model.base_url=http://127.0.0.1:9/v1", f"model.replay={tmp_path / 'results'}"
+    )
+    assert replayed.returncode == 0, replayed.stderr
+    assert replayed.stdout.replace(str(other), "") == first.stdout.replace(str(tmp_path), "")
+
+
+def test_a_model_that_answers_nothing_stops_and_keeps_what_it_has(tmp_path: Path) -> None:
+    run = ("domain=countdown", "study=single_question", "trials=3", "model=local", "model.id=fake")
+    with FakeServer("all_zero") as server:
+        ran = beeline(tmp_path, *run, f"model.base_url={server.base_url}", "study.kinds=[choice]")
+    assert ran.returncode == 1
+    assert "not one of the first 10 answers of the model was usable" in ran.stderr
