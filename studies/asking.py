@@ -10,6 +10,7 @@ started again asks what is not answered.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import Any
 from beeline.archive import Archive, asked
 from beeline.display import Display
 from beeline.engine import Progress
-from beeline.errors import ModelError, SettingError
+from beeline.errors import HostError, ModelError, SettingError
 from beeline.ledger import FILE, Ledger
 from beeline.lines import write_lines
 from beeline.model import Model
@@ -31,6 +32,10 @@ from beeline.spec import Spec
 from studies.answer_log import AnswerLog, read_answers
 
 __all__ = ["Item", "ask_trials", "log_path"]
+
+
+_TURNED_DOWN = re.compile(r"\b(400|404|422|501)\b")
+"""Statuses that a host may give to a kind of question it does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +191,7 @@ async def _ask_together(
             progress.in_flight += 1
             try:
                 mine = model.for_trial(cell, trial, 1)
-                answers = [(item, _checked(await mine.answer(item.question), item, guard)) for item in group]
+                answers = [(item, _checked(await _answer(mine, item), item, guard)) for item in group]
             finally:
                 progress.in_flight -= 1
             store(trial, answers)
@@ -201,6 +206,18 @@ async def _ask_together(
             server.cancel()
         await asyncio.gather(*servers, return_exceptions=True)
         await model.close()
+
+
+async def _answer(model: Model, item: Item) -> Answer:
+    try:
+        return await model.answer(item.question)
+    except HostError as error:
+        kind = item.question.kind
+        if kind == "choice" or not _TURNED_DOWN.search(str(error)):
+            raise
+        raise type(error)(
+            f"{error} (a question of the kind {kind}: if the host takes none, leave it out with study.kinds)"
+        ) from error
 
 
 def _checked(answer: Answer, item: Item, guard: UsabilityGuard) -> Answer:

@@ -113,6 +113,8 @@ def _read(
         for model in models:
             cell = Cell(version, model, study, domain, BENCHMARK)
             records = [r for r in read_records(cell.path(results)).records if r.trial <= trials]
+            if records and records[0].suite != "navigation":
+                raise SettingError(f"study=compare compares searches: {domain} is of the suite of worlds")
             if records:
                 kept += records
                 break

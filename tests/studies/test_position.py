@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from beeline.model_arm import UsabilityGuard
 from beeline.question import Answer, Question
 from beeline.records import Cell
 from beeline.worker import TrialTask, begin_model_arm, open_space, run_offline
+from protocols.fake import FakeServer
 from protocols.first_option import FirstOption
 from studies.position import Places, conclude, places_of
 from studies.tie_rules import _broken, rerun
@@ -124,3 +126,16 @@ def test_a_rule_takes_what_it_says() -> None:
         assert broken.probabilities.index(max(broken.probabilities)) == taken
     refused = Answer(refused=True)
     assert _broken(refused, question, "shown_first") is refused
+
+
+def test_a_host_that_prefers_early_places_is_found(tmp_path: Path) -> None:
+    run = ("domain=countdown", "model=local", "model.id=fake", "trials=8")
+    with FakeServer("order_dependent") as server:
+        host = f"model.base_url={server.base_url}"
+        assert beeline(tmp_path, *run, host).returncode == 0
+        found = beeline(tmp_path, *run, host, "study=position")
+    assert found.returncode == 0, found.stderr
+    said = " ".join(found.stdout.split())
+    assert "local prefers" in said
+    (place,) = re.findall(r"mean place, 0 first to 1 last 0\.\d+ \(0\.\d+ to (0\.\d+)\)", said)
+    assert float(place) < 0.5

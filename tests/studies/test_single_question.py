@@ -309,3 +309,12 @@ def test_a_model_that_answers_nothing_stops_and_keeps_what_it_has(tmp_path: Path
         ran = beeline(tmp_path, *run, f"model.base_url={server.base_url}", "study.kinds=[choice]")
     assert ran.returncode == 1
     assert "not one of the first 10 answers of the model was usable" in ran.stderr
+
+
+def test_a_host_that_knows_no_noul_is_told_of(tmp_path: Path) -> None:
+    """One question reaches the host; the reason says how to leave that kind out."""
+    run = ("domain=countdown", "study=single_question", "trials=1", "model=local", "model.id=fake")
+    with FakeServer("context=1") as server:
+        ran = beeline(tmp_path, *run, f"model.base_url={server.base_url}", "study.kinds=[noul]")
+    assert ran.returncode == 1
+    assert "leave it out with study.kinds" in ran.stderr
