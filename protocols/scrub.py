@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
 
 from protocols.secrets import Secret
 
@@ -54,7 +55,19 @@ class Scrubber:
                 if begin > shown or not parts:
                     parts += (text[shown:begin], "***")
                 shown = max(shown, end)
-        return "".join((*parts, text[shown:]))
+        return self._as_it_is("".join((*parts, text[shown:])))
+
+    def _as_it_is(self, text: str) -> str:
+        """Without the pieces that stand there letter for letter: what precedes one may have made its
+        first letters look like the end of an escape."""
+        if not any(piece in text for piece in self._pieces):
+            return text
+        covered = bytearray(len(text))
+        for i in range(len(text)):
+            length = self._at(text, i)
+            covered[i : i + length] = b"\1" * length
+        runs = groupby(zip(text, covered, strict=True), key=lambda pair: pair[1])
+        return "".join("***" if hit else "".join(letter for letter, _ in run) for hit, run in runs)
 
     def _at(self, plain: str, i: int) -> int:
         """The length of the longest piece that begins at ``i``; 0 for none."""

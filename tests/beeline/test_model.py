@@ -19,6 +19,7 @@ CONFIGS = sorted((ROOT / "conf" / "model").glob("*.yaml"))
 #: What a user must add to a config that names no server or function.
 NEEDED = {
     "local": {"base_url": "http://127.0.0.1:8000/v1", "id": "m"},
+    "local_chat": {"base_url": "http://127.0.0.1:8000/v1", "id": "m"},
     "fireworks": {"id": "m"},
     "python": {"function": "tests.protocols.functions:first"},
 }

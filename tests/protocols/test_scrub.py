@@ -41,6 +41,10 @@ def test_a_key_in_any_spelling(text: str, shown: str) -> None:
     assert Scrubber([Secret(KEY)])(text) == shown
 
 
+def test_a_piece_that_looks_like_the_end_of_an_escape() -> None:
+    assert Scrubber([Secret("12ab34cd")])("%12ab34cd and %12ab34") == "%*** and %***"
+
+
 def test_short_secrets_count_whole_and_several_are_found() -> None:
     scrub = Scrubber([Secret("abc"), Secret("0123456789"), Secret("")])
     assert scrub("ab abc 0123 234567 x") == "ab *** 0123 *** x"
