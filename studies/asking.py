@@ -3,8 +3,8 @@
 The same machinery as a benchmark run: ledger, pacing and retries, archive (``archive=on``), a
 replay's answers, many trials in flight. Answers lie in
 ``<results>/questions/<version>/<model>/<study>/<domain>.<what>.jsonl``, one line a question, where no
-reader of records looks. A trial's lines are written and synced together when it ends; a run that is
-started again asks what is not answered.
+reader of records looks. A trial's lines are written and synced together when it ends, also when it
+ends early; a run that is started again asks what is not answered.
 """
 
 from __future__ import annotations
@@ -70,21 +70,26 @@ def ask_trials(spec: Spec, what: str, items: Mapping[int, Sequence[Item]]) -> li
     path = log_path(spec.results, cell)
     with AnswerLog(path) as log:
         kept = _kept(spec, path)
-        owed = {
-            trial: group
-            for trial, group in items.items()
-            if any((trial, item.digest) not in kept for item in group)
-        }
+        # An archive holds all replies of a trial in order, so there a trial is asked as a whole.
+        whole = spec.archive or bool((spec.model_config or {}).get("replay"))
+        owed: dict[int, Sequence[Item]] = {}
+        for trial, group in items.items():
+            left = [item for item in group if (trial, item.digest) not in kept]
+            if left:
+                owed[trial] = group if whole else left
         if owed:
             progress = Progress(total=len(items), kept=len(items) - len(owed))
 
             def store(trial: int, answers: Sequence[tuple[Item, Answer]]) -> None:
+                complete = len(answers) == len(owed[trial])
+                if not answers or (whole and not complete):
+                    return
                 lines = [_line(spec, trial, item, answer) for item, answer in answers]
                 if spec.archive:
                     _keep_replies(spec, cell, trial, answers)
                 log.append(lines)
                 kept.update({(trial, line["asked"]): line for line in lines})
-                progress.done += 1
+                progress.done += complete
 
             _ask(spec, cell, owed, store, progress)
     return [
@@ -168,9 +173,12 @@ def _ask(
         if model.placement == "worker":
             guard = UsabilityGuard()
             for trial, group in owed.items():
-                store(
-                    trial, [(item, _checked(model.answer_now(item.question), item, guard)) for item in group]
-                )
+                answers: list[tuple[Item, Answer]] = []
+                try:
+                    for item in group:
+                        answers.append((item, _checked(model.answer_now(item.question), item, guard)))
+                finally:
+                    store(trial, answers)
         else:
             asyncio.run(_ask_together(model, cell, owed, store, progress))
 
@@ -189,12 +197,15 @@ async def _ask_together(
     async def serve() -> None:
         for trial, group in waiting:
             progress.in_flight += 1
+            answers: list[tuple[Item, Answer]] = []
             try:
                 mine = model.for_trial(cell, trial, 1)
-                answers = [(item, _checked(await _answer(mine, item), item, guard)) for item in group]
+                for item in group:
+                    answers.append((item, _checked(await _answer(mine, item), item, guard)))
             finally:
+                # What was answered, and may have been paid, stays whatever ended the trial.
                 progress.in_flight -= 1
-            store(trial, answers)
+                store(trial, answers)
 
     await model.open()
     servers = [asyncio.create_task(serve()) for _ in range(min(model.concurrency, len(owed)))]

@@ -225,7 +225,8 @@ def _sentence(pairs: Sequence[Pair], where: str) -> str:
         ratio, trials = only.comparison.ratio, only.comparison.trials
         return (
             f"{said}: {only.first} scores {number(ratio.value)} ({span(ratio)}) times what {only.second} "
-            f"does on {trials} trials (p {only.comparison.p_value:.3f})."
+            f"does on {trials} trials (p {only.comparison.p_value:.3f}; as many trials find ratios from "
+            f"{number(_detectable(only))} up)."
         )
     best = max(sure, key=lambda pair: abs(math.log(pair.comparison.ratio.value)))
     first, second, ratio = best.first, best.second, best.comparison.ratio

@@ -318,3 +318,20 @@ def test_a_host_that_knows_no_noul_is_told_of(tmp_path: Path) -> None:
         ran = beeline(tmp_path, *run, f"model.base_url={server.base_url}", "study.kinds=[noul]")
     assert ran.returncode == 1
     assert "leave it out with study.kinds" in ran.stderr
+
+
+def test_answers_before_a_cap_are_kept_and_not_paid_twice(tmp_path: Path) -> None:
+    run = ("domain=countdown", "study=single_question", "trials=4", "model=local", "model.id=fake")
+    path = tmp_path / "results/questions/1.0.0/local/single_question/countdown.questions.jsonl"
+    with FakeServer() as server:
+        host = f"model.base_url={server.base_url}"
+        capped = beeline(tmp_path, *run, host, "model.concurrency=2", "spend.max_requests=20")
+        assert capped.returncode == 1
+        assert "a cap is reached" in capped.stderr
+        kept = len(read_answers(path))
+        assert kept >= 18  # those in flight when the cap was met are lost
+        before = server.requests
+        assert beeline(tmp_path, *run, host).returncode == 0
+        lines = read_answers(path)
+        assert server.requests - before == len(lines) - kept
+    assert len({(line["trial"], line["asked"]) for line in lines}) == len(lines)
