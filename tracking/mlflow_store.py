@@ -267,7 +267,7 @@ def _flat(data: Any, path: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(data, Mapping) and data:
         for key, value in data.items():
             yield from _flat(value, f"{path}.{key}" if path else str(key))
-    else:
+    elif path:  # records whose spec was not kept have no params
         yield _clean(path), str(data)
 
 

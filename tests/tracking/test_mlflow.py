@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,11 +14,13 @@ from beeline.errors import SettingError
 from beeline.records import Cell, read_records
 from beeline.scoring import summarise
 from tests.commands import beeline, environment
+from tests.tracking.synthetic import MODELS, make_analysis, make_records, write_records
+from tracking.analysis import show
 from tracking.mlflow_store import MLflowTracker, store_uri
 from tracking.sync import main as sync
 
 
-def runs(results: Path) -> list[object]:
+def runs(results: Path) -> list[Any]:
     from mlflow.tracking import MlflowClient
 
     client = MlflowClient(tracking_uri=store_uri(results))
@@ -94,6 +97,87 @@ def test_a_store_that_cannot_be_written_is_said_at_once(tmp_path: Path, kind: st
     tracker = MLflowTracker.from_settings({"uri": f"sqlite:///{store}"}, tmp_path)
     with pytest.raises(sqlite3.Error):
         tracker.log(Cell("1.0.0", "sparrow", "score", "tiles", "benchmark"), [], None, {})
+
+
+def test_several_conditions_all_show_on_the_run_above_them(tmp_path: Path) -> None:
+    tracker = MLflowTracker(None, tmp_path)
+    scores = {}
+    for condition in ("benchmark", "found", "newest-first"):
+        records = make_records("tiles", MODELS[0], 4, study="order_sensitivity", condition=condition)
+        write_records(tmp_path, records)
+        summary = summarise(records)
+        scores[condition] = summary.arms["model"].score.value
+        tracker.log(records[0].cell, records, summary.as_dict(), {})
+    assert len(set(scores.values())) == 3
+    (parent,) = (run for run in runs(tmp_path) if run.data.tags["condition"] == "-")
+    metrics = parent.data.metrics
+    assert metrics["arms.model.score.value"] == scores["benchmark"]
+    assert metrics["found/model.score.value"] == scores["found"]
+    assert metrics["newest-first/model.score.value"] == scores["newest-first"]
+
+
+def artifacts(results: Path, run: Any, folder: str) -> set[str]:
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(tracking_uri=store_uri(results))
+    return {Path(item.path).name for item in client.list_artifacts(run.info.run_id, folder)}
+
+
+def test_report_and_analysis_are_artifacts_and_versions_compare(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_records(tmp_path, make_records("tiles", MODELS[0], 4, study="order_sensitivity"))
+    write_records(tmp_path, make_records("tiles", MODELS[0], 4, study="order_sensitivity", version="2.0.0"))
+    show(make_analysis("tiles", "jev"), tmp_path)
+    assert sync(["--results", str(tmp_path)]) == 0
+    (parent,) = (run for run in runs(tmp_path) if run.data.tags["condition"] == "-")
+    assert artifacts(tmp_path, parent, "analysis") == {
+        "tiles.analysis.json",
+        "tiles.orders.svg",
+        "tiles.orders.png",
+    }
+    assert {"report.html", "report.md"} <= artifacts(tmp_path, parent, "report")
+    first = capsys.readouterr().out
+    assert "report and analysis" in first
+    assert sync(["--results", str(tmp_path)]) == 0
+    assert "MLflow: report" not in capsys.readouterr().out  # nothing new, nothing made again
+
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(tracking_uri=store_uri(tmp_path))
+    ids = [client.get_experiment_by_name(f"beeline {v}").experiment_id for v in ("1.0.0", "2.0.0")]
+    wanted = "tags.domain = 'tiles' and tags.model = 'jev' and tags.condition = '-'"
+    both = client.search_runs(ids, filter_string=wanted)
+    assert {run.data.tags["version"] for run in both} == {"1.0.0", "2.0.0"}
+    assert all("arms.model.score.value" in run.data.metrics for run in both)
+
+
+def test_sync_goes_on_after_a_cell_that_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for domain in ("countdown", "tiles"):
+        write_records(tmp_path, make_records(domain, MODELS[0], 2))
+    broken = make_records("blocksworld", MODELS[0], 2)
+    path = write_records(tmp_path, broken)
+    path.write_text('{"schema":99}\n')
+    path.with_name("countdown.benchmark.spec.json").write_text("{no json")
+    assert sync(["--results", str(tmp_path), "--no-reports"]) == 1
+    out, err = capsys.readouterr()
+    assert "tiles.benchmark.jsonl: MLflow" in out
+    assert "blocksworld.benchmark.jsonl: " in err
+    assert "newer beeline" in err
+    assert "countdown.benchmark.jsonl: " in err
+    assert len({run.data.tags["domain"] for run in runs(tmp_path)}) == 1
+
+
+def test_a_store_that_is_away_is_not_asked_for_every_cell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for domain in ("blocksworld", "countdown", "tiles", "rush_hour"):
+        write_records(tmp_path, make_records(domain, MODELS[0], 1))
+    (tmp_path / "store").mkdir()
+    assert sync(["--results", str(tmp_path), "--uri", f"sqlite:///{tmp_path}/store"]) == 1
+    err = capsys.readouterr().err
+    assert err.count("the store failed (") == 3
+    assert "5 more not tried" in err
 
 
 def test_unknown_settings_are_refused(tmp_path: Path) -> None:
