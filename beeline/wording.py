@@ -12,6 +12,7 @@ a brace. A file of one's own (YAML) may give each text once for all domains, or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +22,10 @@ from beeline.errors import SettingError, nearest
 
 __all__ = ["WORDINGS", "Wording", "read_wording"]
 
+_TAKEN = "benchmark"  # the name of a condition: beeline.study, which imports this module
 _TEXTS = ("instructions", "task", "goal", "context")
 _ANY = "default"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,39}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,30 @@ WORDINGS: Mapping[str, Wording] = {
             "Each option is one position that can be looked at next. Pick the option from which the goal "
             "can be reached in the fewest moves.",
         ),
+        Wording("terse", "Which option has the fewest moves to the goal?"),
+        Wording(
+            "question",
+            "Suppose you could go on from any one of these states. From which of them would you need the "
+            "fewest moves to the goal?",
+            task="This is a puzzle. {task}",
+            goal="What you want: {goal}",
+            context="How it works: {context}",
+        ),
+        Wording(
+            "expert",
+            "The options are the open list of a best-first search with unit action costs. Select the node of "
+            "least true cost-to-go, the length of an optimal plan from it to a goal; the cost of a dead end "
+            "is infinite. What a node has cost so far is of no account.",
+            task="State-space search problem. {task}",
+            goal="Goal condition: {goal}",
+            context="State encoding and transition model: {context}",
+        ),
+        Wording(
+            "step-by-step",
+            "Do this for each option in turn: imagine the moves that lead from it to the goal, one after the "
+            "other, and count them. An option from which no moves lead there counts as hopeless. When you "
+            "have looked at all of them, pick the one with the smallest count.",
+        ),
     )
 }
 """Wordings by name. Released ones never change."""
@@ -95,10 +122,11 @@ def read_wording(path: Path) -> Wording:
         if key not in known:
             raise SettingError(f"{path}: there is no text {key!r} in a wording: {nearest(str(key), known)}")
     name = data.get("name", path.stem)
-    if not isinstance(name, str) or not name or name in WORDINGS or not name.replace("-", "").isalnum():
+    taken = (_TAKEN, *WORDINGS)
+    if not isinstance(name, str) or name in taken or not _NAME.fullmatch(name):
         raise SettingError(
-            f"{path}: name={name!r} must be letters, digits and '-', and none of "
-            f"{', '.join(sorted(WORDINGS))}"
+            f"{path}: name={name!r} must be up to 40 letters a to z, digits and '-', and none of "
+            f"{', '.join(taken)}"
         )
     general: dict[str, str] = {}
     special: dict[str, dict[str, str]] = {}

@@ -148,7 +148,8 @@ def test_a_page_keeps_ids_apart_and_follows_the_text_colour() -> None:
 def test_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
     code = (
         "import hashlib; from tests.tracking.test_figures import figure; "
-        "from tracking.figures import images; s, p = images(figure('forest')); print(hashlib.sha256(s.encode() + p).hexdigest())"
+        "from tracking.figures import images; s, p = images(figure('forest')); "
+        "print(hashlib.sha256(s.encode() + p).hexdigest())"
     )
     (tmp_path / "matplotlibrc").write_text("font.size: 30\nsvg.fonttype: path\n")
     found = set()

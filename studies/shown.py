@@ -1,0 +1,51 @@
+"""Numbers and intervals as studies show them: text, points of a figure, JSON data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from beeline.analysis import Series
+from beeline.statistics import Interval
+
+__all__ = ["number", "percent", "plain", "series", "span"]
+
+
+def series(label: str, x: Sequence[str], intervals: Sequence[Interval]) -> Series:
+    """Intervals as points; a bound that is not finite is left out."""
+
+    def bounds(values: Iterable[float]) -> tuple[float | None, ...]:
+        return tuple(value if math.isfinite(value) else None for value in values)
+
+    return Series(
+        label,
+        tuple(x),
+        tuple(i.value for i in intervals),
+        bounds(i.low for i in intervals),
+        bounds(i.high for i in intervals),
+    )
+
+
+def number(value: float) -> str:
+    """Two decimals from 0.01 up, else two significant digits, as published tables print."""
+    return f"{value:.2f}" if value >= 0.01 or value == 0 else f"{value:.2g}"
+
+
+def span(interval: Interval) -> str:
+    """The bounds."""
+    return f"{number(interval.low)} to {number(interval.high)}"
+
+
+def percent(interval: Interval | None) -> str:
+    """A share in percent with its bounds; empty for None."""
+    if interval is None:
+        return ""
+    return f"{interval.value:.1%} ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
+
+
+def plain(interval: Interval | None) -> dict[str, float | None] | None:
+    """JSON data; a bound that is not finite is None."""
+    if interval is None:
+        return None
+    values = {"value": interval.value, "low": interval.low, "high": interval.high}
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}
