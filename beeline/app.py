@@ -59,6 +59,7 @@ class _State:
 
     code = 0
     summaries: list[Any] = []  # noqa: RUF012 - one process, one list
+    analyses: list[str] = []  # noqa: RUF012
     root: str | None = None
 
 
@@ -137,7 +138,11 @@ def _run_job(config: dict[str, Any]) -> None:
     if spec.suite is not None and spec.suite != spec.domain.suite:
         print(f"{spec.domain_name} is left out: it belongs to the suite {spec.domain.suite}")
         return
-    _State.summaries += run(spec)
+    ran = run(spec)
+    # A study's tables compare its conditions: each one's own is then in the report alone.
+    _State.summaries += ran.summaries if ran.analysis is None else ran.summaries[:1]
+    if ran.analysis is not None:
+        _State.analyses.append(ran.analysis)
 
 
 def _show() -> None:
@@ -150,6 +155,8 @@ def _show() -> None:
         found = [summary for summary in _State.summaries if summary.suite == suite]
         if found:
             print(resolve(show)(found, width))
+    for analysis in _State.analyses:
+        print(analysis)
     print(f"records, traces and specs: {_State.root}")
 
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -46,16 +47,26 @@ from beeline.worker import DomainPlan
 if TYPE_CHECKING:
     from beeline.world_summary import WorldSummary
 
-__all__ = ["run"]
+__all__ = ["Ran", "run"]
 
 
-def run(spec: Spec) -> list[Summary | WorldSummary]:
-    """Run every condition of a spec and return its summaries; raises a BeelineError that says
-    why it stopped. What was finished before an error is kept."""
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a run has to show at the end."""
+
+    summaries: tuple[Summary | WorldSummary, ...] = ()
+    """One a condition."""
+    analysis: str | None = None
+    """What the study found over its conditions, as text; its files are written."""
+
+
+def run(spec: Spec) -> Ran:
+    """Run every condition of a spec; raises a BeelineError that says why it stopped. What was
+    finished before an error is kept."""
     text = spec.study.perform(spec)
     if text is not None:
         print(text, flush=True)
-        return []
+        return Ran()
     engine = LocalEngine(spec.workers)
     summaries: list[Summary | WorldSummary] = []
     try:
@@ -65,10 +76,8 @@ def run(spec: Spec) -> list[Summary | WorldSummary]:
     finally:
         engine.close()
     analysis = spec.study.analyse(spec, _records_of(spec), spec.results)
-    if analysis is not None:
-        show = resolve("tracking.analysis:show")
-        print(show(analysis, spec.results), flush=True)
-    return summaries
+    shown = None if analysis is None else resolve("tracking.analysis:show")(analysis, spec.results)
+    return Ran(tuple(summaries), shown)
 
 
 def summary_of(records: Sequence[Record]) -> Summary | WorldSummary:
