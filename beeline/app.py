@@ -146,7 +146,7 @@ def _run_job(config: dict[str, Any]) -> None:
 
 
 def _show() -> None:
-    if not _State.summaries:
+    if not _State.summaries and not _State.analyses:
         return
     from beeline.resolver import resolve
 

@@ -2,8 +2,8 @@
 
 Everything here is a function of the records alone, so a report can be made again at any time.
 Draws paths of the intervals: ("bootstrap", version, name, "<domain>.<heuristic>"), with name the
-model's short name or the name of an offline arm. A condition other than ``benchmark`` appends its
-name, then a quantity other than the score appends its own.
+model's short name or the name of an offline arm; a quantity other than the score appends its own
+name. Conditions share the path: they share trials, so the same scores have the same interval.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def _arm(arm: str, records: Sequence[Record], intervals: bool) -> ArmSummary:
     first = records[0]
     results = [record.arms[arm] for record in records]
     name = first.model if arm == "model" else arm
-    path = ["bootstrap", first.version, name, f"{first.domain}.{first.heuristic}", *_suffix(first.condition)]
+    path = ["bootstrap", first.version, name, f"{first.domain}.{first.heuristic}"]
     scores = [float(result["score"]) for result in results]
     score = _interval(scores, path, geometric=True)
     assert score is not None
@@ -243,10 +243,6 @@ def _arm(arm: str, records: Sequence[Record], intervals: bool) -> ArmSummary:
         usage=_usage(results, records) if arm == "model" else None,
         scores=tuple(scores),
     )
-
-
-def _suffix(condition: str) -> list[str]:
-    return [] if condition == BENCHMARK else [condition]
 
 
 def _interval(values: Sequence[float], path: Sequence[str], geometric: bool) -> Interval | None:
@@ -369,7 +365,7 @@ def overall(summaries: Sequence[Summary], version_domains: Sequence[str], trials
             name = model if arm == "model" else arm
             interval = overall_interval(
                 {summary.cell.domain: summary.arms[arm].scores for summary in present},
-                ("bootstrap", version, name, "overall", *_suffix(condition)),
+                ("bootstrap", version, name, "overall"),
             )
             assert interval is not None
             arms[arm] = interval

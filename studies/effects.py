@@ -83,8 +83,8 @@ def measure(
 ) -> Measured | None:
     """Compare the conditions with the one named ``benchmark``; None when it or all others lack records.
 
-    Draws paths: ``path``, the condition's name unless it is the benchmark's (as in a summary), and
-    "paired" for the comparison; ``path`` and "range" for the range.
+    Draws paths: ``path`` for every score, as in a summary; ``path``, the condition's name and "paired"
+    for a comparison; ``path`` and "range" for the range.
     """
     keyed = {name: scores(found) for name, found in records.items()}
     keyed = {name: found for name, found in keyed.items() if found}
@@ -111,7 +111,7 @@ def measure(
     adjusted = holm({name: found.p_value for name, found in against.items() if found is not None})
     effects = []
     for name, found in kept.items():
-        score = score_over_trials(found, [*path, *([] if name == BENCHMARK else [name])])
+        score = score_over_trials(found, path)
         assert score is not None
         share = (changed or {}).get(name)
         effects.append(Effect(name, score, unsolved[name], against.get(name), adjusted.get(name), share))

@@ -13,7 +13,6 @@ from beeline.statistics.clusters import Key, rerun_interval, score_over_trials
 from beeline.statistics.from_records import layout
 from beeline.statistics.shares import wilson
 from beeline.statistics.variance import Components, by_trials, variance_components
-from beeline.study import BENCHMARK
 from studies.changes import Changes, compare_traces, share_of
 
 __all__ = ["Repeated", "find_changes", "measure_repeats"]
@@ -73,7 +72,7 @@ def measure_repeats(
     repeats = sorted({key[2] for found in whole.values() for key in found})
     by_order: dict[str, Interval] = {}
     for name, found in whole.items():
-        score = score_over_trials(found, [*path, *([] if name == BENCHMARK else [name])])
+        score = score_over_trials(found, path)
         assert score is not None
         by_order[name] = score
     uneven = int((values.max(axis=2) - values.min(axis=2) > 1e-12).sum())
