@@ -58,7 +58,8 @@ figure svg text { font-family: "DejaVu Sans", Verdana, system-ui, sans-serif !im
   body { padding: 0; max-width: none; font-size: 10pt; }
   nav { display: none; }
   h1, h2, h3, h4 { break-after: avoid; }
-  figure, tr, .alarms { break-inside: avoid; }
+  h2 + p, h3 + p { break-after: avoid; }
+  figure, table, tr, .alarms { break-inside: avoid; }
   .scroll { overflow: visible; }
   table { font-size: 7.5pt; max-width: 100%; }
   th, td { padding: .12rem .3rem; }

@@ -15,7 +15,7 @@ from tracking.document import Block, Grid, Heading, Picture, picture_of
 from tracking.figures_report import Curve, Histogram, Measured, choices
 from tracking.gathering import Gathered
 from tracking.page_data import entries, model_label, slug, sort_domains
-from tracking.tables import clean
+from tracking.tables import clean, format_ms
 from tracking.traced import Decisions, read_decisions
 
 if TYPE_CHECKING:
@@ -99,13 +99,13 @@ def latency_blocks(
         ),
         log_y=True,
         caption="Fastest first: "
-        + ", ".join(f"{r[0]} {r[2]:.3g} ms (95th percentile {r[3]:.3g} ms)" for r in rows)
+        + ", ".join(f"{r[0]} {format_ms(r[2])} (95th percentile {format_ms(r[3])})" for r in rows)
         + ".",
     )
     grid = Grid(
         "Time to a reply, pooled over domains",
-        ("model", "replies", "median ms", "95th percentile ms"),
-        tuple((clean(r[0]), f"{r[1]:,}", f"{r[2]:.3g}", f"{r[3]:.3g}") for r in rows),
+        ("model", "replies", "median", "95th percentile"),
+        tuple((clean(r[0]), f"{r[1]:,}", format_ms(r[2]), format_ms(r[3])) for r in rows),
     )
     return [Heading(3, f"Latency · version {version}"), picture_of(figure, figure.name), grid]
 

@@ -13,7 +13,7 @@ from beeline.statistics import Interval
 from tracking import published
 from tracking.document import Block, Grid, Heading, picture_of
 from tracking.page_data import Entry, decisions, entries, model_label, shared_overalls, slug, sort_domains
-from tracking.tables import cells, clean, format_interval, format_score, mark, version_domains
+from tracking.tables import cells, clean, format_interval, format_ms, format_score, mark, version_domains
 
 __all__ = ["domain_blocks", "overall_blocks"]
 
@@ -254,6 +254,6 @@ def _latency(pooled: LatencyHistogram | None) -> tuple[str, str]:
 
     def ms(share: float) -> str:
         value = pooled.percentile(share)
-        return "-" if value is None else f"{value:.3g} ms" if value < 1000 else f"{value / 1000:.3g} s"
+        return "-" if value is None else format_ms(value)
 
     return ms(0.5), ms(0.95)

@@ -17,6 +17,7 @@ __all__ = [
     "clean",
     "footnotes",
     "format_interval",
+    "format_ms",
     "format_score",
     "mark",
     "model_line",
@@ -121,7 +122,7 @@ def model_line(result: ArmSummary) -> str:
     if usage.seconds is not None:
         parts.append(f"seconds {usage.seconds:,.1f}")
     if usage.latency_p50_ms is not None and usage.latency_p95_ms is not None:
-        parts.append(f"latency p50 {_ms(usage.latency_p50_ms)}, p95 {_ms(usage.latency_p95_ms)}")
+        parts.append(f"latency p50 {format_ms(usage.latency_p50_ms)}, p95 {format_ms(usage.latency_p95_ms)}")
     if usage.served_models:
         names = ", ".join(
             clean(name) if len(usage.served_models) == 1 else f"{clean(name)} ({count:,})"
@@ -187,7 +188,8 @@ def _count(value: int | None) -> str:
     return "not known" if value is None else f"{value:,}"
 
 
-def _ms(value: float) -> str:
+def format_ms(value: float) -> str:
+    """A time in milliseconds, as seconds from 1,000 up."""
     return f"{value:.3g} ms" if value < 1000 else f"{value / 1000:.3g} s"
 
 
