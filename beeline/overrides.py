@@ -6,7 +6,7 @@ Hydra refuses what it does not know too; this says it in one sentence with the n
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,9 @@ def check_overrides(arguments: Sequence[str]) -> None:
         if match["sign"] or head == "hydra" or head.startswith("hydra/"):
             continue
         if head not in groups and head not in top:
-            raise SettingError(f"there is no setting {head!r}: {nearest(head, [*groups, *top])}")
+            within = [g for g in groups if head in _settings_of(folder, g, chosen)]
+            meant = f"did you mean {within[0]}.{key}?" if within else nearest(head, [*groups, *top])
+            raise SettingError(f"there is no setting {head!r}: {meant}")
         if foreign:
             continue
         if key in groups:
@@ -68,6 +70,12 @@ def check_overrides(arguments: Sequence[str]) -> None:
             for option in chosen[head].split(","):
                 if not _in(top.get(head), rest):
                     _check_path(folder / head / f"{option}.yaml", head, rest)
+
+
+def _settings_of(folder: Path, group: str, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of the chosen option of a group; none for a sweep or a foreign option."""
+    path = folder / group / f"{chosen.get(group, '')}.yaml"
+    return with_defaults(path) if path.is_file() else {}
 
 
 def _check_path(path: Path, group: str, rest: Sequence[str]) -> None:

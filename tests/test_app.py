@@ -27,6 +27,7 @@ FIRST_OPTION = ("1.0.0", "first_option", "score", "countdown.benchmark.jsonl")
         (["trials=1e9"], ["trials", "1 to 100"]),
         (["trials=abc"], ["trials=abc", "1 to 100"]),
         (["trails=5"], ["did you mean trials"]),
+        (["workers=2"], ["did you mean engine.workers"]),
         (["+trails=5"], ["did you mean trials"]),
         (["model.base_urll=x", "model=local"], ["model.base_urll", "did you mean base_url"]),
         (["engine.workers=0"], ["engine.workers=0"]),
