@@ -81,7 +81,7 @@ def rebuild(public: Mapping[str, Any], facts: Facts) -> Siting:
     place = {zone: i for i, zone in enumerate(public["zone_handles"])}
     zones = []
     for zone in place:
-        basic, extended = site_of.get((zone, 0)), site_of.get((zone, 1))
+        basic, extended = site_of.get((zone, 0), ""), site_of.get((zone, 1), "")
         if basic not in costs or extended not in costs:
             raise Insufficient(f"the sites of zone {zone} are not known")
         zones.append(Zone(zone, (basic, extended), (costs[basic], costs[extended])))

@@ -25,8 +25,8 @@ __all__ = ["SAFE", "Demand", "Siting", "Zone", "band", "check", "sites_of", "why
 SAFE = 2**61
 """All costs and rewards together stay below this, so that 64-bit arithmetic is exact and 2^62 can stand
 for infinity."""
-MOST_STRINGS = 2**24
-"""Zones times the option strings of a band; above it a table of a solver would fill the memory."""
+MOST_STRINGS = 2**23
+"""Zones times the option strings of a band; above it the tables of a solver would fill the memory."""
 
 
 class Zone(NamedTuple):

@@ -8,10 +8,10 @@ have the options s and u zones are extended so far:
         -cost(i, b) + rewards of demands between i and zones of s that s and b meet + T(i+1; s with b, u + b)
 
 The optimum is T(first zone; nothing, 0). It shares nothing with the construction but the instance: backward
-in place of forward; extended zones in place of basic ones, against the limit as it is told, whether or not the
-instance is saturated. The option of zone j is bit j mod ``bandwidth`` of s, so that a new option takes the
-place of the one that leaves. Tables hold every (s, u), whether a layout reaches it or not: no infinity is
-needed. Exact: costs and rewards together are below 2^61 (checked by the instance).
+in place of forward; extended zones in place of basic ones, against the limit as it is told, whether or not
+the instance is saturated. The option of zone j is bit j mod ``bandwidth`` of s, so that a new option takes
+the place of the one that leaves. Tables hold every (s, u), whether a layout reaches it or not: no infinity
+is needed. Exact: costs and rewards together are below 2^61 (checked by the instance).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _back(
     low = 1 << (i % instance.bandwidth)
     high = after.shape[1] // (2 * low)
     leaving = 2 if i >= instance.bandwidth else 1
-    # Axes: extended so far, bits above that of zone i, that bit, bits below. Until zones leave, none is above.
+    # Axes: extended so far, bits above that of zone i, that bit, bits below. None above until zones leave.
     next_, next_ways = after.reshape(rows, high, 2, low), after_ways.reshape(rows, high, 2, low)
     shape = (rows, high, leaving, low)
     gain = [_gain(instance, i, option).reshape(high, leaving, low) for option in (0, 1)]

@@ -26,9 +26,9 @@ Among the legal layouts, find the one with the greatest objective:
 
 The economics-only layout looks at operating costs alone. It takes the cheaper site in each zone, that with
 option 0 if both cost the same. If it then has more than {max_extended_sites} sites with option 1, zones
-go back to option 0 until {max_extended_sites} such sites are left: first the zone where option 0 costs
-least more than option 1, of equal ones the earlier zone. The objective of this layout is therefore 0;
-subtracting its raw value changes no ranking.
+go back to option 0 until {max_extended_sites} such sites are left: those first where the difference of
+operating cost, option 0 minus option 1, is smallest, of equal ones the earlier zone. The objective of this
+layout is therefore 0; subtracting its raw value changes no ranking.
 
 # Where the facts are
 read_zone tells both sites of one zone with option and operating cost, read_zone_window the same for two
