@@ -1,8 +1,10 @@
-"""The local engine: trials of one condition on this machine.
+"""Engines: who runs the trials of a condition, and where.
 
-CPU-bound work (offline arms, models that compute) is spread over worker processes; a model that
-waits for a network is asked by many trials at once in one event loop. Results are handed over as
-trials end, in any order: nothing in them depends on the number of workers or on that order.
+:class:`Engine` is what all engines share: which trials are under way, what is stored when, and how
+an error ends it all. :class:`LocalEngine` runs on this machine: CPU-bound work (offline arms,
+models that compute) is spread over worker processes; a model that waits for a network is asked by
+many trials at once in one event loop. Results are handed over as trials end, in any order: nothing
+in them depends on the engine, the number of workers or that order.
 """
 
 from __future__ import annotations
@@ -12,33 +14,46 @@ import contextlib
 import multiprocessing
 import os
 import time
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
-from beeline.archive import Archive
 from beeline.errors import WorkerError
 from beeline.model import Model
-from beeline.model_arm import ModelArmResult, UsabilityGuard
+from beeline.model_arm import UsabilityGuard
 from beeline.records import Cell
+from beeline.services import Services
+from beeline.settings import read_settings, setting
 from beeline.trace import Trace
 from beeline.worker import (
     DomainPlan,
     TrialTask,
-    begin_model_arm,
+    ask_in_loop,
     cached_offline,
-    open_space,
     run_offline,
     run_with_model,
     start_worker,
     timed,
 )
 
-__all__ = ["Asking", "LocalEngine", "Progress", "TrialDone", "warm_up"]
+__all__ = [
+    "TRIES",
+    "Asking",
+    "Engine",
+    "LocalEngine",
+    "Progress",
+    "Store",
+    "Task",
+    "TrialDone",
+    "cached",
+    "trial_done",
+    "warm_up",
+]
 
-_TRIES = 3
+TRIES = 3
 """How often a trial may lose its worker process before the run stops."""
 
 
@@ -71,6 +86,8 @@ class Progress:
 
 
 Store = Callable[[list[TrialDone]], None]
+Task = Callable[[TrialTask], dict[str, Any]]
+"""run_offline or run_with_model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +100,17 @@ class Asking:
     cell: Cell
     keep_traces: bool = True
     keep_replies: bool = False
+    services: Services = Services()  # noqa: RUF009 - frozen
+    """What the run lends the model, for an engine that asks it in another process."""
+
+    @property
+    def in_loop(self) -> bool:
+        """The model waits for others; otherwise it computes."""
+        return self.model.placement == "loop"
+
+    def task(self, plan: DomainPlan, trial: int) -> TrialTask:
+        """A trial of it as plain data."""
+        return TrialTask(plan, trial, self.config, self.keep_traces, self.keep_replies)
 
 
 def warm_up() -> None:
@@ -95,12 +123,41 @@ def warm_up() -> None:
     forkserver.ensure_running()
 
 
-class LocalEngine:
-    """Runs trials on this machine with ``workers`` processes (None: one a core)."""
+class Engine(ABC):
+    """Runs the trials of one condition after another, until it is closed."""
 
-    def __init__(self, workers: int | None = None) -> None:
-        self.workers = workers or os.cpu_count() or 1
-        self._pool: ProcessPoolExecutor | None = None
+    @classmethod
+    @abstractmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """Make the engine from its YAML, ``name`` and ``target`` left out; starts nothing. Raises
+        SettingError."""
+
+    @abstractmethod
+    async def compute(self, function: Task, task: TrialTask, repeat: int) -> TrialDone:
+        """Run a task in a process that may keep a core busy, again when that process dies.
+        Raises what the task raised, WorkerError when it keeps losing its process."""
+
+    @abstractmethod
+    async def ask(
+        self, plan: DomainPlan, trial: int, repeat: int, asking: Asking, progress: Progress
+    ) -> TrialDone:
+        """A whole trial with a model that is asked in an event loop. Errors as of :meth:`compute`."""
+
+    @abstractmethod
+    def width(self, asking: Asking | None) -> int:
+        """Trials in flight at once."""
+
+    def start(self, owed: int, asking: Asking | None, progress: Progress) -> None:  # noqa: B027
+        """Get what ``owed`` trials need, before anything else; what fails must leave nothing open."""
+
+    async def open(self, asking: Asking) -> None:  # noqa: B027
+        """Get ready to ask a model in an event loop; called once a condition."""
+
+    async def shut(self, asking: Asking | None) -> None:  # noqa: B027
+        """A condition ended, in whatever way: nothing of it may go on."""
+
+    def close(self) -> None:  # noqa: B027
+        """End what this engine started."""
 
     async def run(
         self,
@@ -117,38 +174,34 @@ class LocalEngine:
         stored first. Raises what the trial or the store raised, WorkerError when a trial keeps
         losing its worker.
         """
+        self.start(len(owed), asking, progress)
         finished: asyncio.Queue[TrialDone | None] = asyncio.Queue()
         writer = asyncio.create_task(_write(finished, store, progress))
-        trials = [(t, r) for t, r in owed]
-        model = asking.model if asking is not None else None
-        if model is not None and model.placement == "loop":
-            width = model.concurrency
-            # Before the model is opened: what fails here must leave nothing open.
-            if len(trials) > width:
-                trials = await self._longest_first(plan, trials)
-            await model.open()
-        else:
-            width = 2 * self.workers
-        guard = UsabilityGuard()
-        waiting = iter(trials)
-
-        async def serve() -> None:
-            for trial, repeat in waiting:
-                progress.in_flight += 1
-                try:
-                    if asking is None:
-                        done = await self._compute(run_offline, TrialTask(plan, trial), repeat)
-                    elif asking.model.placement == "worker":
-                        task = TrialTask(plan, trial, asking.config, asking.keep_traces, asking.keep_replies)
-                        done = await self._compute(run_with_model, task, repeat)
-                    else:
-                        done = await self._ask(plan, trial, repeat, asking, guard, progress)
-                finally:
-                    progress.in_flight -= 1
-                finished.put_nowait(done)
-
-        servers = [asyncio.create_task(serve()) for _ in range(min(width, len(trials)))]
+        servers: list[asyncio.Task[None]] = []
         try:
+            trials = list(owed)
+            width = self.width(asking)
+            if asking is not None and asking.in_loop:
+                if len(trials) > width:
+                    trials = await self._longest_first(plan, trials)
+                await self.open(asking)
+            waiting = iter(trials)
+
+            async def serve() -> None:
+                for trial, repeat in waiting:
+                    progress.in_flight += 1
+                    try:
+                        if asking is None:
+                            done = await self.compute(run_offline, TrialTask(plan, trial), repeat)
+                        elif asking.in_loop:
+                            done = await self.ask(plan, trial, repeat, asking, progress)
+                        else:
+                            done = await self.compute(run_with_model, asking.task(plan, trial), repeat)
+                    finally:
+                        progress.in_flight -= 1
+                    finished.put_nowait(done)
+
+            servers += [asyncio.create_task(serve()) for _ in range(min(width, len(trials)))]
             await _first_error([*servers], writer)
         finally:
             for server in servers:
@@ -158,87 +211,104 @@ class LocalEngine:
             try:
                 await writer
             finally:
-                if model is not None:
-                    await model.close()
+                await self.shut(asking)
 
     async def _longest_first(self, plan: DomainPlan, trials: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """The trials by falling expansions of the heuristic and random arms, a forecast of the
         model's: a long search that starts last would be waited for alone."""
-        results = await asyncio.gather(
-            *(self._compute(run_offline, TrialTask(plan, t), r) for t, r in trials)
-        )
+        results = await asyncio.gather(*(self.compute(run_offline, TrialTask(plan, t), r) for t, r in trials))
         forecast = {
             done.trial: sum(done.result["arms"][arm]["expansions"] for arm in ("heuristic", "random"))
             for done in results
         }
         return sorted(trials, key=lambda pair: (-forecast[pair[0]], pair))
 
-    async def _compute(
-        self, function: Callable[[TrialTask], dict[str, Any]], task: TrialTask, repeat: int
-    ) -> TrialDone:
-        """Run a task in a worker process, again when the process dies."""
-        if function is run_offline:
-            found = cached_offline(task.plan, task.trial)
-            if found is not None:
-                now = time.time()
-                return TrialDone(task.trial, repeat, now, now, found, None)
-        for _ in range(_TRIES):
+
+def cached(function: Task, task: TrialTask, repeat: int) -> TrialDone | None:
+    """The cached offline part of a trial, where it is that which is asked for, and it is there."""
+    found = cached_offline(task.plan, task.trial) if function is run_offline else None
+    if found is None:
+        return None
+    now = time.time()
+    return TrialDone(task.trial, repeat, now, now, found, None)
+
+
+def trial_done(trial: int, repeat: int, started: float, finished: float, result: dict[str, Any]) -> TrialDone:
+    """A result of :mod:`beeline.worker`, its trace and archive taken out."""
+    result = dict(result)
+    lines, archive = result.pop("trace", None), result.pop("archive", None)
+    trace = None
+    if lines is not None:
+        trace = Trace()
+        trace.lines = lines
+    return TrialDone(trial, repeat, started, finished, result, trace, archive)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalSettings:
+    """The settings of ``conf/engine/local.yaml``."""
+
+    workers: int | None = setting(None, least=1, most=1024)
+
+
+class LocalEngine(Engine):
+    """Runs trials on this machine with ``workers`` processes (None: one a core)."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or os.cpu_count() or 1
+        self._pool: ProcessPoolExecutor | None = None
+        self._guard = UsabilityGuard()
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """Only ``workers``."""
+        return cls(read_settings(LocalSettings, settings, "engine").workers)
+
+    def width(self, asking: Asking | None) -> int:
+        """As many as the model takes at once; two a process where it computes."""
+        return asking.model.concurrency if asking is not None and asking.in_loop else 2 * self.workers
+
+    async def open(self, asking: Asking) -> None:
+        """Open the model in this event loop."""
+        self._guard = UsabilityGuard()
+        await asking.model.open()
+
+    async def shut(self, asking: Asking | None) -> None:
+        """Close the model."""
+        if asking is not None and asking.in_loop:
+            await asking.model.close()
+
+    async def compute(self, function: Task, task: TrialTask, repeat: int) -> TrialDone:
+        """In a worker process."""
+        kept = cached(function, task, repeat)
+        if kept is not None:
+            return kept
+        for _ in range(TRIES):
             pool = self._workers()
             try:
-                started, ended, result = await asyncio.wrap_future(pool.submit(timed, function, task))
+                found = await asyncio.wrap_future(pool.submit(timed, function, task))
             except BrokenProcessPool:
                 if self._pool is pool:
                     self._pool = None
                 continue
-            lines = result.pop("trace", None)
-            archive = result.pop("archive", None)
-            trace = None
-            if lines is not None:
-                trace = Trace()
-                trace.lines = lines
-            return TrialDone(task.trial, repeat, started, ended, result, trace, archive)
+            return trial_done(task.trial, repeat, *found)
         raise WorkerError(
-            f"domain {task.plan.name}, trial {task.trial}: its worker process died {_TRIES} times "
+            f"domain {task.plan.name}, trial {task.trial}: its worker process died {TRIES} times "
             "(out of memory?); finished trials are kept, try engine.workers=1"
         )
 
-    async def _ask(
-        self,
-        plan: DomainPlan,
-        trial: int,
-        repeat: int,
-        asking: Asking,
-        guard: UsabilityGuard,
-        progress: Progress,
+    async def ask(
+        self, plan: DomainPlan, trial: int, repeat: int, asking: Asking, progress: Progress
     ) -> TrialDone:
-        """One trial with a model that is asked in this event loop."""
-        offline = await self._compute(run_offline, TrialTask(plan, trial), repeat)
-        result = offline.result
-        space = await asyncio.to_thread(open_space, plan, trial, result["instance"])
+        """In this event loop, the offline part in a worker process."""
+        offline = await self.compute(run_offline, TrialTask(plan, trial), repeat)
         model = asking.model.for_trial(asking.cell, trial, repeat)
-        archive = Archive() if asking.keep_replies else None
-        started = time.time()
-        steps = begin_model_arm(plan, space, trial, asking.model, guard, asking.keep_traces)
-        try:
-            question = next(steps)
-            while True:
-                answer = await model.answer(question)
-                if archive is not None:
-                    archive.add(question, answer)
-                question = steps.send(answer)
-                progress.expansions += 1
-        except StopIteration as stop:
-            done: ModelArmResult = stop.value
-        arms = {**result["arms"], "model": done.as_dict(space.shortest_path, plan.limits)}
-        return TrialDone(
-            trial,
-            repeat,
-            started,
-            time.time(),
-            {**result, "arms": arms},
-            done.trace,
-            archive.lines if archive is not None else None,
-        )
+
+        def answered() -> None:
+            progress.expansions += 1
+
+        found = await ask_in_loop(asking.task(plan, trial), offline.result, model, self._guard, answered)
+        return trial_done(trial, repeat, *found)
 
     def _workers(self) -> ProcessPoolExecutor:
         if self._pool is None:

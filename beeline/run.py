@@ -25,7 +25,7 @@ from beeline import __version__
 from beeline.cache import cache_folder
 from beeline.digest import canonical, differences
 from beeline.display import Display
-from beeline.engine import Asking, LocalEngine, Progress, TrialDone
+from beeline.engine import Asking, Engine, Progress, TrialDone
 from beeline.errors import BeelineError, SettingError, StorageError
 from beeline.ledger import FILE, Ledger
 from beeline.lines import write_lines
@@ -67,7 +67,7 @@ def run(spec: Spec) -> Ran:
     if text is not None:
         print(text, flush=True)
         return Ran()
-    engine = LocalEngine(spec.workers)
+    engine = spec.engine
     summaries: list[Summary | WorldSummary] = []
     try:
         _state_definition(spec)
@@ -100,7 +100,7 @@ def _records_of(spec: Spec) -> dict[str, list[Record]]:
     return found
 
 
-def _run_condition(spec: Spec, condition: Condition, engine: LocalEngine) -> Summary | WorldSummary:
+def _run_condition(spec: Spec, condition: Condition, engine: Engine) -> Summary | WorldSummary:
     cell = Cell(spec.version, spec.model_name, spec.study.name, spec.domain_name, condition.name)
     path = cell.path(spec.results)
     wanted = [(t, r) for t in range(1, spec.trials + 1) for r in range(1, condition.repeats + 1)]
@@ -167,8 +167,9 @@ def _asking(
     if ledger is not None:
         _warn_unheld(spec, model)
     meter = ledger.account(model.name, model.caps()) if ledger is not None else None
-    model.attach(Services(meter, notice, spec.archive))
-    return Asking(model, canonical(dict(spec.model_config)), cell, spec.traces, spec.archive)
+    services = Services(meter, notice, spec.archive)
+    model.attach(services)
+    return Asking(model, canonical(dict(spec.model_config)), cell, spec.traces, spec.archive, services)
 
 
 def _plan(spec: Spec, condition: Condition) -> DomainPlan:

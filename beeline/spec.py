@@ -13,6 +13,7 @@ from typing import Any
 
 from beeline.cache import cache_folder
 from beeline.digest import digest_of
+from beeline.engine import Engine
 from beeline.errors import SettingError, nearest
 from beeline.model import Model, make_model
 from beeline.overrides import config_folder
@@ -64,7 +65,8 @@ class Spec:
     family: FamilyDefinition | None
     """Of the family, when the domain is one of worlds."""
     study: Study
-    workers: int | None
+    engine: Engine
+    """Not started."""
     tracking: Mapping[str, Any]
     trials: int
     results: Path
@@ -118,18 +120,13 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
         raise SettingError(f"plugins={plugins!r}: must be a list of package names, plugins=[my_package]")
     allowed = tuple(plugins)
     domain_config = _group(config, "domain", ("name", "target"))
-    engine = _group(config, "engine", ("name", "workers"))
     study_config = dict(_mapping(config, "study"))
     version_config = dict(_mapping(config, "version"))
     released = str(version_config.pop("name", ""))
     families = read_worlds(version_config.pop("worlds", None))
     definition = Definition.read(version_config)
     custom = _text(config, "custom")
-    if engine["name"] != "local":
-        raise SettingError(f"engine={engine['name']}: this release knows engine=local only")
-    workers = engine["workers"]
-    if workers is not None and (type(workers) is not int or not 1 <= workers <= 1024):
-        raise SettingError(f"engine.workers={workers!r}: must be a whole number from 1 to 1024, or null")
+    engine = _engine(dict(_mapping(config, "engine")), allowed)
     name = str(domain_config["name"])
     made = resolve(str(domain_config["target"]), allowed)
     family = None
@@ -178,7 +175,7 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
         definition=definition,
         family=family,
         study=study,
-        workers=workers,
+        engine=engine,
         tracking=_mapping(config, "tracking"),
         trials=_trials(config["trials"], study, getattr(domain, "trials", MAX_TRIALS)),
         results=Path(str(config["results"])),
@@ -233,6 +230,18 @@ def _study(config: dict[str, Any], plugins: tuple[str, ...]) -> Study:
     made = resolve(target, plugins)
     if not (isinstance(made, type) and issubclass(made, Study)):
         raise SettingError(f"study.target={target} is not a study: it must derive from beeline.study.Study")
+    return made.from_settings({str(key): value for key, value in config.items()})
+
+
+def _engine(config: dict[str, Any], plugins: tuple[str, ...]) -> Engine:
+    name, target = config.pop("name", None), config.pop("target", None)
+    if not isinstance(name, str) or not isinstance(target, str):
+        raise SettingError("engine needs a name and a target, as in conf/engine/local.yaml")
+    made = resolve(target, plugins)
+    if not (isinstance(made, type) and issubclass(made, Engine)):
+        raise SettingError(
+            f"engine.target={target} is not an engine: it must derive from beeline.engine.Engine"
+        )
     return made.from_settings({str(key): value for key, value in config.items()})
 
 

@@ -6,12 +6,13 @@ model of it (once a process) and runs the arms. Results are plain data too.
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import signal
 import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -33,7 +34,15 @@ from beeline.search import Limits
 from beeline.space import Space
 from beeline.wording import Wording
 
-__all__ = ["DomainPlan", "TrialTask", "begin_model_arm", "open_space", "run_offline", "run_with_model"]
+__all__ = [
+    "DomainPlan",
+    "TrialTask",
+    "ask_in_loop",
+    "begin_model_arm",
+    "open_space",
+    "run_offline",
+    "run_with_model",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +212,50 @@ def run_with_model(task: TrialTask) -> dict[str, Any]:
             question = steps.send(answer)
     except StopIteration as stop:
         done: ModelArmResult = stop.value
-    arms = {**result["arms"], "model": done.as_dict(space.shortest_path, plan.limits)}
+    return _with_model(result, done, space, plan, archive)
+
+
+async def ask_in_loop(
+    task: TrialTask,
+    offline: dict[str, Any],
+    model: Model,
+    guard: UsabilityGuard,
+    answered: Callable[[], None] = lambda: None,
+) -> tuple[float, float, dict[str, Any]]:
+    """The model arm of a trial with a model that is awaited, after its ``offline`` part.
+
+    Wall-clock start and end (Unix seconds) and a result as of :func:`run_with_model`; ``answered``
+    is called after each answer. Nothing here depends on where the model is.
+    """
+    plan = task.plan
+    space = await asyncio.to_thread(open_space, plan, task.trial, offline["instance"])
+    archive = Archive() if task.keep_replies else None
+    started = time.time()
+    steps = begin_model_arm(plan, space, task.trial, model, guard, task.keep_trace)
+    try:
+        question = next(steps)
+        while True:
+            answer = await model.answer(question)
+            if archive is not None:
+                archive.add(question, answer)
+            question = steps.send(answer)
+            answered()
+    except StopIteration as stop:
+        done: ModelArmResult = stop.value
+    return started, time.time(), _with_model(offline, done, space, plan, archive)
+
+
+def _with_model(
+    offline: dict[str, Any], done: ModelArmResult, space: Space, plan: DomainPlan, archive: Archive | None
+) -> dict[str, Any]:
+    arms = {**offline["arms"], "model": done.as_dict(space.shortest_path, plan.limits)}
     trace = done.trace.lines if done.trace is not None else None
-    return {**result, "arms": arms, "trace": trace, "archive": archive and archive.lines}
+    return {
+        **offline,
+        "arms": arms,
+        "trace": trace,
+        "archive": archive.lines if archive is not None else None,
+    }
 
 
 def timed(function: Any, task: TrialTask) -> tuple[float, float, dict[str, Any]]:
