@@ -25,9 +25,9 @@ class SitingCase(Case):
     unordered = True
 
     def small(self, draws: Draws) -> Siting:
-        """Two to seven zones, any limit. A third as generated, so saturated; a third with a ladder of equal
-        or nearly equal steps, so that saturated totals tie; a third with small numbers and demands
-        for any options, seldom saturated."""
+        """Two to seven zones, any limit. A third as generated, so saturated; a third saturated too, with
+        nearly equal numbers and demands for any options, so that totals tie; a third with small numbers
+        and demands for any options, seldom saturated."""
         n = 2 + draws.below(6)
         size = Size(n, 1 + draws.below(n - 1), draws.below(n + 1), 5 + draws.below(600))
         made = generate(size, draws)
@@ -35,9 +35,11 @@ class SitingCase(Case):
         if kind == 0:
             return made
         if kind == 1:
-            far = 10**6
-            zones = [z._replace(costs=(far + draws.below(3), 1 + draws.below(2))) for z in made.zones]
-            demands = [d._replace(reward=1 + draws.below(3)) for d in made.demands]
+            zones = [z._replace(costs=(10**6 + draws.below(2), 1)) for z in made.zones]
+            demands = [
+                d._replace(left_option=draws.below(2), right_option=draws.below(2), reward=1 + draws.below(2))
+                for d in made.demands
+            ]
         else:
             zones = [z._replace(costs=(1 + draws.below(6), 1 + draws.below(6))) for z in made.zones]
             demands = [
