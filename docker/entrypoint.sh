@@ -1,0 +1,27 @@
+#!/bin/sh
+# What the image runs:
+#
+#   domain=countdown trials=20     a run: python -m beeline with these arguments
+#   tracking.report --help         a module of ours: python -m
+#   mlflow, ray, python, sh ...    that program
+#
+# A run's records name the lock that the image was installed from (its digest), beside the image
+# itself, which only the outside knows: BEELINE_IMAGE, given by docker/run.sh and docker/cluster.sh.
+set -eu
+
+BEELINE_LOCK=sha256:$(sha256sum /opt/beeline/lock.txt | cut -d ' ' -f 1)
+export BEELINE_LOCK
+
+case ${1-} in
+domains.* | protocols.* | studies.* | tracking.*) exec python -m "$@" ;;
+mlflow | ray | python | sh) exec "$@" ;;
+esac
+
+# Beside an MLflow server, runs are tracked there, unless the arguments say where.
+if [ -n "${MLFLOW_TRACKING_URI-}" ]; then
+    case " $* " in
+    *" tracking"* | *" -h "* | *" --help "* | "  ") ;;
+    *) set -- "$@" "tracking.uri=$MLFLOW_TRACKING_URI" ;;
+    esac
+fi
+exec python -m beeline "$@"
