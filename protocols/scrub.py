@@ -1,6 +1,7 @@
 """Secrets out of text that came from elsewhere, also where they are escaped or in pieces.
 
-Hosts repeat keys shortened (``sk-ab...yz``), escaped (JSON, percent, HTML) or with blanks between.
+Hosts repeat keys shortened (``sk-ab...yz``), escaped (JSON, percent, HTML), encoded (base64,
+hexadecimal) or with blanks between.
 :func:`protocols.secrets.masked` finds a key as it is and costs nothing; this finds the others, in
 texts that are shown to people and kept in records.
 """
@@ -32,7 +33,8 @@ class Scrubber:
     becomes ``***``. Time grows with the length of the text: cut it first."""
 
     def __init__(self, secrets: Sequence[Secret]) -> None:
-        known = ["".join(letter for letter, _, _ in _letters(secret.reveal())) for secret in secrets]
+        texts = [text for secret in secrets for text in (secret.reveal(), *secret.encoded())]
+        known = ["".join(letter for letter, _, _ in _letters(text)) for text in texts]
         self._pieces = {s[i : i + PIECE] for s in known if s for i in range(max(len(s) - PIECE, 0) + 1)}
         self._lengths = sorted({len(piece) for piece in self._pieces})
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import html
 import json
 from urllib.parse import quote
@@ -31,6 +32,8 @@ KEY = 'sk-or+v1/8f3A9b2C%7="\\&<x>q'
         (html.escape(KEY), "***"),
         (json.dumps(KEY), '"***"'),
         (KEY + KEY, "***"),
+        (f"key {KEY.encode().hex()}", "key ***"),
+        (f"basic {base64.b64encode(KEY.encode()).decode()[:20]}...", "basic ***..."),
         (f"{KEY} and {KEY}", "*** and ***"),
         ("nothing in here: 100 % & \\ \\u12", "nothing in here: 100 % & \\ \\u12"),
         ("sk-or", "sk-or"),
