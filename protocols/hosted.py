@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -23,22 +24,44 @@ from beeline.errors import HostError, ModelError, SettingError
 from beeline.model import Model
 from beeline.question import Answer, Question
 from beeline.services import Caps, Estimate, Services
+from beeline.spend_caps import picodollars, tokens
 from protocols.http import Http, HttpLimits, Reply
-from protocols.secrets import Secret, masked_bytes, read_key
+from protocols.secrets import Secret, check_variable, masked_bytes, read_key
 from protocols.settings import read_settings, setting
 from protocols.transport import Transport
 
 __all__ = ["HostedModel", "HostedSettings"]
 
-#: Integers as floats: one of 4,000 digits becomes infinite instead of costly or an error.
-_DECODER = json.JSONDecoder(parse_int=float)
+
+class _Twice(ValueError):
+    """A key stands twice in one object of a reply."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise _Twice
+    return made
+
+
+#: Integers as floats: one of 4,000 digits becomes infinite instead of costly or an error. A key that
+#: comes twice is refused: JSON readers keep the last one silently, and that would be a silent pick.
+_DECODER = json.JSONDecoder(parse_int=float, object_pairs_hook=_object)
 
 #: Tokens a byte that a request is reserved with before the host has said what one took. By published
 #: totals, hosts count from 0.2 (Luna) to 0.95 (Clef) for questions like ours (docs/costs.md).
 FIRST_RATIO = 1.0
+#: More tokens a byte are not believed of the next request: a host that counts absurdly must not push
+#: reservations beyond what the ledger can hold (there they would count as unknown).
+MOST_RATIO = 100.0
 #: No tokenizer gets this many bytes of our questions into one token: a smaller count means that
 #: the host did not read all of it (protocols.md 6.4).
 BYTES_A_TOKEN = 10.0
+
+#: A parameter of an address that holds a key.
+_KEY_IN_QUERY = re.compile(
+    r"[?&;]([a-z0-9_-]*(key|token|secret|password|signature)|sig|auth)=.", re.IGNORECASE
+)
 
 _TYPE_THIS = (
     "Say where a server that speaks the Jev protocol listens and which model to ask it for: "
@@ -130,6 +153,11 @@ class HostedModel(Model):
         self.concurrency = settings.concurrency
         self.settings = settings
         self.deterministic = settings.deterministic
+        for what in ("key_variable", "account_variable"):
+            named = getattr(settings, what)
+            if named is not None:
+                check_variable(named, f"model.{what}")
+        _check_header(settings.key_header, settings.key_prefix)
         path = settings.path.replace("{id}", quote(settings.id, safe="/:@"))
         self.url = _url(settings.base_url, path)
         if "{account}" in self.url and settings.account_variable is None:
@@ -170,7 +198,7 @@ class HostedModel(Model):
         answer.input_tokens = _count(usage, self.input_names)
         answer.output_tokens = _count(usage, self.output_names)
         cost = usage.get("cost")
-        if isinstance(cost, float) and 0.0 <= cost < 1e6:
+        if isinstance(cost, float) and picodollars(cost) is not None:
             answer.cost_usd = cost
 
     def check(self) -> None:
@@ -240,9 +268,9 @@ class HostedModel(Model):
         sent = self._replaced(question, pairs) if pairs else question
         body = self.request_body(sent)
         self._fits(body)
-        tokens = math.ceil(len(body) * self._ratio)
-        cost = self._cost(tokens, self.expected_output)
-        reply = await http.post(body, Estimate(tokens, self.expected_output, cost))
+        expected = math.ceil(len(body) * self._ratio)
+        cost = self._cost(expected, self.expected_output)
+        reply = await http.post(body, Estimate(expected, self.expected_output, cost))
         try:
             answer = Answer(refused=True) if reply.refused else self.read_reply(reply.body, sent, reply)
         except ModelError:
@@ -251,7 +279,7 @@ class HostedModel(Model):
         http.settle(reply, Estimate(answer.input_tokens, answer.output_tokens, answer.cost_usd))
         if answer.input_tokens:
             # Slowly down and quickly up: a reservation that is too small lets a cap be passed.
-            seen = answer.input_tokens / len(body)
+            seen = min(answer.input_tokens / len(body), MOST_RATIO)
             self._ratio = max(seen, 0.95 * self._ratio + 0.05 * seen)
         self._finish(answer, body, sent, question)
         answer.seconds = reply.seconds
@@ -279,13 +307,34 @@ class HostedModel(Model):
 
     def read_reply(self, body: bytes, question: Question, reply: Reply | None = None) -> Answer:
         """The answer in a reply's body; also used for archived replies, without ``reply``."""
-        tidy = self._http.tidy if self._http is not None else _tidy
         if reply is not None and reply.cut:
             return Answer(problem="a body above 8 MiB")
-        raw = masked_bytes(body, self._secrets) if self._services.keep_replies else None
-        answer = Answer(raw=raw)
+        answer = self._read(body, question, reply)
+        if self._services.keep_replies:
+            raw = masked_bytes(body, self._secrets)
+            if raw == body or self._reads_alike(raw, question, reply, answer):
+                answer.raw = raw
+            else:
+                _forget_foreign(answer, question)
+        return answer
+
+    def _reads_alike(self, raw: bytes, question: Question, reply: Reply | None, answer: Answer) -> bool:
+        """Whether a body whose secrets are masked still says the same. It does not where the key is a
+        word of the answer itself, such as the "test" or "0" that people give a server of their own."""
+        try:
+            again = self._read(raw, question, reply)
+        except ModelError:
+            return False
+        return again == answer
+
+    def _read(self, body: bytes, question: Question, reply: Reply | None) -> Answer:
+        tidy = self._http.tidy if self._http is not None else _tidy
+        answer = Answer()
         try:
             parsed = _DECODER.decode(body.decode().removeprefix("\ufeff"))
+        except _Twice:
+            answer.problem = "a reply that says something twice"
+            return answer
         except (ValueError, RecursionError):
             # Short, so that equal failures of a run are counted as one reason.
             answer.problem = f"not JSON but {tidy(self._said(body, reply), 60)}"
@@ -311,6 +360,8 @@ class HostedModel(Model):
         if answer.input_tokens == 0:
             # A question of ours has hundreds: the host does not count (protocols.md 5.3, 9).
             answer.input_tokens = None
+        if answer.cost_usd == 0.0 and self._input_usd:
+            answer.cost_usd = None  # it has a price: a host that bills elsewhere must not pass the cap
         if answer.cost_usd is None and answer.input_tokens is not None:
             answer.cost_usd = self._cost(answer.input_tokens, answer.output_tokens)
         self.read_answer(parsed, question, answer)
@@ -416,6 +467,14 @@ class HostedModel(Model):
         return repr(text if len(text) <= 80 else text[:79] + "\u2026")
 
 
+def _check_header(name: str, prefix: str) -> None:
+    """Raises SettingError unless a key can be sent so."""
+    if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+        raise SettingError(f"model.key_header={name!r} is not the name of a header, such as Authorization")
+    if not (prefix.isascii() and (prefix.isprintable() or not prefix)):
+        raise SettingError("model.key_prefix has characters that no HTTP header can carry")
+
+
 def _check_pairs(pairs: Mapping[str, str]) -> None:
     """Raises SettingError unless the pairs can be undone whatever the text."""
     for old, new in pairs.items():
@@ -437,12 +496,21 @@ def _restore(answer: Answer, sent: Question, asked: Question) -> None:
         answer.choice = back.get(answer.choice, answer.choice)
 
 
+def _forget_foreign(answer: Answer, question: Question) -> None:
+    """Drop names that are no option: what is kept in place of a body may repeat no secret."""
+    given = answer.probabilities
+    if isinstance(given, Mapping) and given:
+        answer.probabilities = {name: given[name] for name in question.options if name in given}
+        if not answer.probabilities and answer.problem is None:
+            answer.problem = "none of the shown options named"
+
+
 def _count(usage: Mapping[str, Any], names: Sequence[str]) -> int | None:
     """The first of the named fields that holds a count; replies are parsed with floats."""
     for name in names:
         value = usage.get(name)
-        if isinstance(value, float) and 0.0 <= value <= 1e12:
-            return int(value)
+        if isinstance(value, float) and 0.0 <= value < math.inf:
+            return tokens(int(value))  # more than any request can hold is no count
     return None
 
 
@@ -453,12 +521,18 @@ def _tidy(text: str, limit: int = 300) -> str:
 
 
 def _url(base_url: str, path: str) -> str:
-    """base_url and path as one address. Raises SettingError without repeating a password."""
+    """base_url and path as one address. Raises SettingError without repeating a password or key."""
+    shown = base_url.partition("?")[0]
+    if _KEY_IN_QUERY.search(path):
+        raise SettingError(
+            "model.path holds a key, which would be kept with the results: put it in an environment variable "
+            "and name that with model.key_variable"
+        )
     try:
         parts = urlsplit(base_url)
         _ = parts.port
     except ValueError as error:
-        raise SettingError(f"model.base_url={base_url!r} is not an address: {error}") from None
+        raise SettingError(f"model.base_url={shown!r} is not an address: {error}") from None
     if parts.username is not None or parts.password is not None:
         raise SettingError(
             "model.base_url holds a user name or password; put a key in an environment variable and name "
@@ -466,11 +540,14 @@ def _url(base_url: str, path: str) -> str:
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SettingError(
-            f"model.base_url={base_url!r} must start with http:// or https:// and name a host, "
+            f"model.base_url={shown!r} must start with http:// or https:// and name a host, "
             "such as http://127.0.0.1:8000/v1"
         )
     if parts.query or parts.fragment:
-        raise SettingError(f"model.base_url={base_url!r} may not hold '?' or '#'")
+        raise SettingError(
+            f"model.base_url={shown.partition('#')[0]!r} may not hold '?' or '#': a key goes into an "
+            "environment variable that model.key_variable names"
+        )
     return f"{base_url.rstrip('/')}/{path.lstrip('/')}" if path else base_url.rstrip("/")
 
 

@@ -14,9 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from beeline.archive import answer_from, answer_line
 from beeline.errors import HostError, ModelError, SettingError
 from beeline.model_arm import option_weights
 from beeline.question import Answer
+from beeline.services import Estimate, Services
+from beeline.spend_caps import tokens
 from protocols.fake import FakeServer
 from protocols.fake.answers import weight
 from protocols.systemone import EscapedOptions, SystemOne, SystemOneSettings
@@ -170,6 +173,58 @@ def test_usage_is_read_in_every_form_and_never_made_up(fault: str, tokens: int |
 def test_counts_that_are_none_stay_unknown(usage: Any, counts: tuple[int | None, int | None]) -> None:
     answer = read({"model": "test-model", "answers": GOOD, "usage": usage})
     assert (answer.input_tokens, answer.output_tokens) == counts
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"model":"test-model","answers":{"choose":{"probabilities":{"BAC":0.9,"CAB":0.1,"BAC":0.01}}}}',
+        '{"model":"test-model","answers":{"choose":{"probabilities":{"BAC":1}},"choose":{"probabilities":{}}}}',
+    ],
+)
+def test_what_is_said_twice_is_no_answer(body: str) -> None:
+    client = SystemOne("test", SystemOneSettings(base_url="http://host/v1", id="test-model"))
+    answer = client.read_reply(body.encode(), question())
+    assert answer.problem == "a reply that says something twice"
+    assert not answer.probabilities
+
+
+def test_more_tokens_or_dollars_than_a_request_can_take_are_not_believed() -> None:
+    usage = {"input_tokens": 5e9, "output_tokens": 1, "cost": 999_999.0}
+    answer = read({"model": "test-model", "answers": GOOD, "usage": usage}, price_input=1.0)
+    assert (answer.input_tokens, answer.output_tokens, answer.cost_usd) == (None, 1, None)
+
+
+def test_a_host_that_counts_absurdly_does_not_open_the_cap() -> None:
+    body = {"model": "test-model", "answers": GOOD, "usage": {"input_tokens": 10**9, "output_tokens": 1}}
+    script = Script(reply(200, json.dumps(body).encode()))
+    client = SystemOne(
+        "test", SystemOneSettings(base_url="http://host/v1", id="test-model"), transport=script
+    )
+    expected: list[Estimate] = []
+
+    class Noting:
+        def begin(self, estimate: Estimate) -> int:
+            expected.append(estimate)
+            return len(expected)
+
+        def settle(self, ticket: int, took: Estimate) -> None: ...
+        def reject(self, ticket: int) -> None: ...
+        def unknown(self, ticket: int) -> None: ...
+
+    client.attach(Services(meter=Noting()))
+    ask(client, question(), question(*OPTIONS_255))
+    # What the ledger cannot hold it counts as unknown, and then no cap holds.
+    assert tokens(expected[1].input_tokens) == expected[1].input_tokens == 100 * len(script.sent[1])
+
+
+@pytest.mark.parametrize(("stated", "price", "cost"), [(0.0, 2.0, 1e-4), (0.0, 0.0, 0.0), (0.5, 2.0, 0.5)])
+def test_a_stated_cost_counts_unless_it_is_nothing_for_a_model_with_a_price(
+    stated: float, price: float, cost: float
+) -> None:
+    usage = {"input_tokens": 50, "output_tokens": 1, "cost": stated}
+    answer = read({"model": "test-model", "answers": GOOD, "usage": usage}, price_input=price)
+    assert answer.cost_usd == pytest.approx(cost)
 
 
 def test_cost_needs_what_is_charged_for() -> None:
@@ -475,12 +530,36 @@ def test_what_to_type_when_nothing_is_set() -> None:
         ("http://", "name a host"),
         ("http://host:99999/v1", "is not an address"),
         ("http://host/v1?key=abc", "may not hold"),
+        ("host/v1?key=abc", "must start with http:// or https://"),
         ("http://[::1/v1", "is not an address"),
     ],
 )
 def test_a_bad_address_is_refused_at_once(base_url: str, said: str) -> None:
-    with pytest.raises(SettingError, match=said):
+    with pytest.raises(SettingError, match=said) as caught:
         SystemOne.from_settings("local", {"base_url": base_url, "id": "m"})
+    assert "abc" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"key_variable": KEY},  # the key where its variable belongs
+        {"account_variable": KEY},
+        {"path": f"/systemone?version=1&api-key={KEY}"},
+        {"key_prefix": f"{KEY}\nX: "},
+        {"key_header": "no header"},
+    ],
+)
+def test_a_key_in_the_wrong_place_is_refused_unseen(wrong: dict[str, str]) -> None:
+    with pytest.raises(SettingError) as caught:
+        SystemOne.from_settings("local", {"base_url": "http://host/v1", "id": "m", **wrong})
+    assert KEY not in str(caught.value)
+    assert f"model.{next(iter(wrong))}" in str(caught.value)
+
+
+def test_a_path_may_have_a_query_that_holds_no_key() -> None:
+    settings = {"base_url": "http://host/v1", "id": "m", "path": "/systemone?api-version=2026-10-01"}
+    assert SystemOne.from_settings("local", settings).url.endswith("api-version=2026-10-01")
 
 
 def test_a_password_in_the_address_is_refused_unseen() -> None:
@@ -501,3 +580,26 @@ def test_address_and_path_join_with_one_slash(base_url: str, path: str) -> None:
 def test_asked_before_open() -> None:
     with pytest.raises(RuntimeError, match="before open"):
         asyncio.run(system_one("http://h/v1").answer(question()))
+
+
+# --- replies that are kept ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["CAB", "0", "test-model", "choose", KEY])
+def test_what_is_kept_says_what_the_reply_said(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is also a word of the answer is masked in its body, which then says something else."""
+    monkeypatch.setenv("SHORT", key)
+    probabilities = {"BAC": 0.25, "CAB": 0.5, f"the key {key}": 0.5}
+    given = {"type": "choice", "choice": f"key {key}", "probabilities": probabilities}
+    body = {"model": "test-model", "answers": {"choose": given}, "usage": {"input_tokens": 100}}
+    settings = SystemOneSettings(base_url="http://host/v1", id="test-model", key_variable="SHORT")
+    client = SystemOne("test", settings, transport=Script(reply(200, json.dumps(body).encode())))
+    client.attach(Services(keep_replies=True))
+    [answer] = ask(client, question())
+    line = answer_line(question(), answer)
+    again = client.reread(line["body"].encode(), question()) if "body" in line else answer_from(line)
+    assert key == KEY or "body" not in line
+    assert KEY not in json.dumps(line)
+    shown = question().options
+    assert option_weights(again, shown) == option_weights(answer, shown) == ([0.25, 0.5, 0.0], None)
+    assert (again.choice, again.problem, again.input_tokens) == (answer.choice, None, 100)
