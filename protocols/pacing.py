@@ -217,6 +217,9 @@ class Pacer:
             self._close(slot)
             raise Outage(*error)
         out = self._out
+        if hint and not out:
+            # Before the slot is given on: whoever waits for it must see the hold.
+            self._hold = max(self._hold, now + hint)
         self._close(slot)
         return out
 

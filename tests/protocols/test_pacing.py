@@ -348,6 +348,17 @@ def test_a_hint_holds_the_whole_host() -> None:
     assert notices[-1] is None
 
 
+def test_a_hint_holds_also_whoever_waits_for_the_slot() -> None:
+    """With a window of one, the place that a 429 gives back was taken before the hold was known."""
+    host = Host(lambda at, met: HINT_5 if 0.05 < at < 0.15 else reply(200))
+
+    async def run() -> None:
+        await ask_all(client(host, concurrency=1), 6, trials=3)
+
+    virtually(run())
+    assert [round(at, 1) for at in host.came] == [0.0, 0.1, 5.2, 5.3, 5.4, 5.5, 5.6]
+
+
 def test_a_notice_ends_when_the_first_goes_on() -> None:
     async def run() -> None:
         notices: list[str | None] = []
