@@ -62,4 +62,6 @@ start=$(date +%s)
 "$CONTAINER" build --file docker/Dockerfile --target "$TARGET" --tag "$TAG" \
     --build-arg "REVISION=$revision" "$@" .
 "$CONTAINER" image inspect -f '{{.Id}} {{.Size}}' "$TAG" |
-    awk -v tag="$TAG" -v s=$(($(date +%s) - start)) '{ printf "build: %s is %s, %d MB, built in %d s\n", tag, $1, $2 / 1e6, s }'
+    awk -v tag="$TAG" -v s=$(($(date +%s) - start)) '
+        { sub(/^(sha256:)?/, "sha256:", $1)
+          printf "build: %s is %s, %d MB, built in %d s\n", tag, $1, $2 / 1e6, s }'

@@ -24,7 +24,7 @@ image=$("$CONTAINER" image inspect -f '{{.Id}}' "$tag" 2>/dev/null) || {
 }
 export BEELINE_IMAGE="sha256:${image#sha256:}"
 
-compose() {
+stack() {
     # shellcheck disable=SC2086 # COMPOSE may be two words
     $COMPOSE -p "${BEELINE_PROJECT:-beeline}" -f "$root/docker/compose.yaml" "$@"
 }
@@ -46,9 +46,9 @@ answers() {
 case ${1-} in
 up)
     token
-    compose up -d mlflow ray-head ray-worker
+    stack up -d mlflow ray-head ray-worker
     for _ in $(seq 60); do
-        if answers && compose exec -T ray-worker ray health-check --address ray-head:6379 >/dev/null 2>&1; then
+        if answers && stack exec -T ray-worker ray health-check --address ray-head:6379 >/dev/null 2>&1; then
             echo "cluster: MLflow on http://127.0.0.1:$port; a run: sh docker/cluster.sh run domain=countdown trials=20"
             exit
         fi
@@ -59,11 +59,11 @@ up)
     ;;
 run)
     shift
-    compose exec ray-head beeline "$@"
+    stack exec ray-head beeline "$@"
     ;;
 down)
     shift
-    compose down "$@"
+    stack down "$@"
     ;;
-*) compose "$@" ;;
+*) stack "$@" ;;
 esac

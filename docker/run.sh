@@ -8,6 +8,7 @@
 #   TAG         the image (default beeline)
 #   RESULTS     the results folder (default ./results): records, traces, archive, spend
 #   SECRETS     a folder with one file a key, named as the variable (default ./secrets, if it is there)
+#   BEELINE_DATA_MIRROR   a folder with the data sets, where the container cannot download them
 #   NETWORK     the container's network (none: an offline model needs no other)
 #
 # The container runs as whoever calls, so that results belong to them; it may write results, its
@@ -31,6 +32,9 @@ RESULTS=$(cd "$RESULTS" && pwd)
 set -- --volume "$RESULTS:$root/results" --workdir "$root" "$TAG" "$@"
 if [ -d "$SECRETS" ]; then
     set -- --volume "$(cd "$SECRETS" && pwd):/run/secrets:ro" "$@"
+fi
+if [ -n "${BEELINE_DATA_MIRROR-}" ]; then
+    set -- --volume "$(cd "$BEELINE_DATA_MIRROR" && pwd):/beeline/mirror:ro" --env BEELINE_DATA_MIRROR=/beeline/mirror "$@"
 fi
 [ -z "${NETWORK-}" ] || set -- --network "$NETWORK" "$@"
 [ ! -t 1 ] || set -- --tty "$@"

@@ -2,9 +2,10 @@
 """Whether two results folders hold the same: ``python docker/same_records.py ONE OTHER``.
 
 Compared are the definitions, the specs, every record and every trace, whatever the order in which
-trials ended. Left out is what two runs of the same code may differ in: when a trial ran and how
-long answers took, the program's revision, and the container it ran in. Exit code 0 when all is
-the same, 1 when something differs (said with its place), 2 when a folder cannot be read.
+trials ended (not the archive of replies). Left out is what two runs of the same code may differ in:
+when a trial ran, how long answers took, the program's revision, and the container it ran in. Exit
+code 0 when all is the same, 1 when something differs (said with its place), 2 when a folder cannot
+be read.
 
 Needs nothing but Python, so that it can judge an image from outside.
 """
@@ -34,7 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         one, other = _contents(options.one), _contents(options.other)
         if not any(name.endswith(".jsonl") for name in one):
-            raise ValueError(f"{options.one} holds no records: run a benchmark with results={options.one} first")
+            raise ValueError(
+                f"{options.one} holds no records: run a benchmark with results={options.one} first"
+            )
     except (OSError, ValueError) as error:
         print(f"same_records: {error}", file=sys.stderr)
         return 2
@@ -46,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     records = sum(len(content) for name, content in one.items() if name.endswith(".jsonl"))
     traces = sum(name.endswith(".gz") for name in one)
-    print(f"same: {records} records, {traces} traces, {len(one) - traces} files besides")
+    others = sum(name.endswith(".json") for name in one)
+    print(f"same: {records} records, {traces} traces, {others} specs and definitions")
     return 0
 
 
@@ -77,10 +81,11 @@ def _contents(folder: Path) -> dict[str, Any]:
         if not path.is_file() or name.startswith(("mlartifacts/", "sweeps/", "archive/")):
             continue
         if name.startswith("traces/"):
-            found[name] = [_trace_line(json.loads(line)) for line in gzip.open(path, "rt", encoding="utf-8")]
+            lines = gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()
+            found[name] = [_trace_line(json.loads(line)) for line in lines]
         elif path.name.endswith(".jsonl"):
-            lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-            found[name] = {f"trial {r['trial']} repeat {r['repeat']}": _record(r) for r in lines}
+            records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+            found[name] = {f"trial {r['trial']} repeat {r['repeat']}": _record(r) for r in records}
         elif path.suffix == ".json":
             found[name] = json.loads(path.read_text("utf-8"))
     return found

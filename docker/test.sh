@@ -29,6 +29,8 @@ finish() {
     if [ -n "${started-}" ]; then
         [ $status = 0 ] || sh docker/cluster.sh logs --tail=20 || true
         sh docker/cluster.sh down --volumes >/dev/null 2>&1 || true
+        # podman-compose leaves it
+        "$CONTAINER" network rm "${BEELINE_PROJECT}_default" >/dev/null 2>&1 || true
     fi
     rm -rf "$work"
     [ $status = 0 ] || echo "docker-test: FAILED" >&2
