@@ -102,6 +102,8 @@ class Asking:
     keep_replies: bool = False
     services: Services = Services()  # noqa: RUF009 - frozen
     """What the run lends the model, for an engine that asks it in another process."""
+    plugins: tuple[str, ...] = ()
+    """Packages that its config may import from."""
 
     @property
     def in_loop(self) -> bool:

@@ -47,6 +47,8 @@ class Model(ABC):
     placement: Placement = "loop"
     concurrency: int = 1
     """Trials in flight in one process (``loop`` only)."""
+    at_home: bool = False
+    """Asked in the process that runs the command, since it reads files that only that may have."""
     deterministic: bool = False
     """The same question always gets the same answer, so that answers may be reused."""
     kinds: tuple[Kind, ...] = ("choice",)
@@ -68,6 +70,11 @@ class Model(ABC):
 
         Called before anything runs; quick, and nothing is sent.
         """
+
+    def secret_variables(self) -> tuple[str, ...]:
+        """The names of the variables that hold its keys: settings whose names end in _variable."""
+        named = (value for key, value in self.describe().items() if key.endswith("_variable"))
+        return tuple(value for value in named if isinstance(value, str))
 
     def attach(self, services: Services) -> None:  # noqa: B027 - optional, not abstract
         """Take what the run lends; called before :meth:`open`."""

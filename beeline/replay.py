@@ -7,6 +7,7 @@ an answer never serves another question.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ class Replay(Model):
     """Answers in place of ``inner``, under its name and settings."""
 
     placement = "loop"
+    at_home = True
 
     def __init__(self, inner: Model, folder: Path) -> None:
         self.inner = inner
@@ -115,14 +117,21 @@ class _FromArchive(_Kept):
             raise self.fail("another question was asked then")
         try:
             if "body" not in line:
-                return answer_from(line)
+                return _sound(answer_from(line))
             body = str(line["body"]).encode("utf-8", "surrogateescape")
             answer = self.inner.reread(body, question)
             answer.seconds, answer.retries = float(line["seconds"]), int(line["retries"])
             answer.request_id = line["request_id"]
-            return answer
+            return _sound(answer)
         except (ValueError, TypeError, KeyError) as error:
             raise self.fail(f"a damaged line ({error})") from error
+
+
+def _sound(answer: Answer) -> Answer:
+    """The answer, when its time and tries can be those of one; else ValueError."""
+    if not (0.0 <= answer.seconds < math.inf and answer.retries >= 0):
+        raise ValueError(f"{answer.seconds!r} s, {answer.retries!r} retries")
+    return answer
 
 
 class _FromTrace(_Kept):
@@ -154,18 +163,20 @@ class _FromTrace(_Kept):
         if "replies" not in line:
             raise ValueError("it was written before traces could be replayed")
         return [
-            Answer(
-                refused=bool(reply["refused"]),
-                problem=reply["problem"],
-                input_tokens=reply["input_tokens"],
-                output_tokens=reply["output_tokens"],
-                cost_usd=reply["cost_usd"],
-                served_model=reply["served"],
-                seconds=reply["seconds"],
-                retries=reply["retries"],
-                request_id=reply["request"],
-                short_usage=reply["short_usage"],
-                cached=reply["cached"],
+            _sound(
+                Answer(
+                    refused=bool(reply["refused"]),
+                    problem=reply["problem"],
+                    input_tokens=reply["input_tokens"],
+                    output_tokens=reply["output_tokens"],
+                    cost_usd=reply["cost_usd"],
+                    served_model=reply["served"],
+                    seconds=reply["seconds"],
+                    retries=reply["retries"],
+                    request_id=reply["request"],
+                    short_usage=reply["short_usage"],
+                    cached=reply["cached"],
+                )
             )
             for reply in line["replies"]
         ]
@@ -178,6 +189,8 @@ class _FromTrace(_Kept):
         if line["fallback"]:
             return
         answer.probabilities = {text[index]: weight for index, weight, _ in line["top"]}
+        # All that shared the first place: a rule that draws among them needs to know how many.
+        answer.probabilities |= {text[index]: line["top"][0][1] for index in line.get("tied", ())}
         answer.choice = line["choice"]
         if answer.choice is not None and not line["disagrees"]:
             # Its pick may be a sixth tied option, which the trace does not list.

@@ -6,7 +6,7 @@ that spends nothing and waits for nobody ignores them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,9 +30,9 @@ class Meter(Protocol):
     Each try of a question is a request: a host may bill a try that fails.
     """
 
-    def begin(self, expected: Estimate) -> int:
-        """Reserve ``expected`` and return a ticket. Raises SpendError when a cap is reached;
-        then nothing may be sent."""
+    def begin(self, expected: Estimate) -> int | Awaitable[int]:
+        """Reserve ``expected`` and return a ticket, to be awaited where the ledger is in another
+        process. Raises SpendError when a cap is reached; then nothing may be sent."""
 
     def settle(self, ticket: int, took: Estimate) -> None:
         """The request was answered. What is None in ``took`` stays as it was reserved, marked as

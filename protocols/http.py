@@ -241,7 +241,8 @@ class Http:
     ) -> Reply | _Failure:
         """One request, from its reservation to what came of it."""
         meter = self._meter
-        ticket = None if meter is None else meter.begin(expected)
+        asked = None if meter is None else meter.begin(expected)
+        ticket = asked if asked is None or isinstance(asked, int) else await asked
         sent = self._clock()
         try:
             got = await self._send(body, seconds)

@@ -1,0 +1,303 @@
+"""engine=ray: the trials of a condition on one machine or a cluster (docs/cluster.md).
+
+The unit of work is one trial: an actor call costs about a millisecond, a search many. Offline arms
+and models that compute are spread over a pool of workers, one a CPU; models that wait are asked by
+many searches in a few runners, through one host process. The driver alone writes: records, traces
+and archives come back as trials end, and the ledger is asked through it before each request.
+
+An actor that dies with its process or node costs the trials it held; they run again elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from beeline.engine import TRIES, Asking, Engine, Progress, Task, TrialDone, cached, trial_done
+from beeline.errors import SettingError, WorkerError
+from beeline.model_arm import UsabilityGuard
+from beeline.ray_host import HostKeeper
+from beeline.ray_messages import Failure, HostLost
+from beeline.ray_pool import Pool, node_name
+from beeline.ray_session import LOCAL, Session, connect
+from beeline.ray_workers import ComputeWorker, Runner
+from beeline.settings import read_settings, setting
+from beeline.worker import DomainPlan, TrialTask, ask_in_loop, run_offline
+
+__all__ = ["RayEngine", "RaySettings"]
+
+#: What Ray's books charge for a worker that keeps a core busy: less than one, so that runners,
+#: which mostly wait, find room beside a worker on each core.
+WORKER_CPUS = 0.9
+RUNNER_CPUS = 0.05
+#: Trials with a worker: one that runs, one that waits beside it.
+WORKER_DEPTH = 2
+#: Trials in flight that one runner holds where the user does not say.
+RUNNER_DEPTH = 32
+_RUNS = itertools.count()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RaySettings:
+    """The settings of ``conf/engine/ray.yaml``."""
+
+    address: str | None = setting(None)
+    """``local``, ``auto``, ``ray://HOST:PORT`` or ``HOST:PORT``; None for RAY_ADDRESS, else local."""
+    workers: int | None = setting(None, least=1, most=4096)
+    in_flight: int | None = setting(None, least=1, most=4096)
+
+
+class RayEngine(Engine):
+    """Runs trials on Ray."""
+
+    def __init__(self, settings: RaySettings) -> None:
+        self.settings = settings
+        self._session: Session | None = None
+        self._workers: Pool | None = None
+        self._runners: Pool | None = None
+        self._keeper: HostKeeper | None = None
+        self._progress = Progress()
+        self._run = ""
+        self._asked_at_home = False
+        self._guard = UsabilityGuard()
+        self._said_small = False
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """As of RaySettings; Ray is not imported yet."""
+        return cls(read_settings(RaySettings, settings, "engine"))
+
+    def width(self, asking: Asking | None) -> int:
+        """Two trials a worker that computes; for a model that waits, ``in_flight`` a runner, or as many
+        as the model takes at once."""
+        if asking is None or not asking.in_loop:
+            return WORKER_DEPTH * self._compute_count(asking)
+        if self.settings.in_flight is None or asking.model.at_home:
+            return asking.model.concurrency
+        return self._runner_count(asking) * self.settings.in_flight
+
+    def start(self, owed: int, asking: Asking | None, progress: Progress) -> None:
+        """Connect to Ray, see that what is asked for can be placed, and place it."""
+        self._progress = progress
+        first = self._session is None
+        wanted = self.settings.workers if asking is None or not asking.in_loop else None
+        self._session = connect(self.settings.address, wanted or os.cpu_count() or 1)
+        self._check_room(asking)
+        if first:
+            self._say_where()
+        self._say_if_small(owed, asking)
+        self._run = f"{os.getpid()}-{next(_RUNS)}"
+        self._workers = self._pool(ComputeWorker, "worker", WORKER_CPUS, False)
+        count = self._compute_count(asking)
+        self._workers.enter(min(count, owed), WORKER_DEPTH)
+        self._guard = UsabilityGuard()
+        if asking is not None and asking.in_loop and not asking.model.at_home:
+            self._runners = self._pool(Runner, "runner", RUNNER_CPUS, True)
+            runners = min(self._runner_count(asking), owed)
+            self._runners.enter(runners, math.ceil(self.width(asking) / runners))
+
+    async def open(self, asking: Asking) -> None:
+        """Place the process that asks the model."""
+        assert self._session is not None
+        if asking.model.at_home:
+            await asking.model.open()
+            return
+        self._keeper = HostKeeper(self._session, asking, self._progress)
+        await self._keeper.handle()
+
+    async def shut(self, asking: Asking | None) -> None:
+        """End what works on this condition's trials; idle actors wait for the next one."""
+        keeper, self._keeper = self._keeper, None
+        try:
+            if self._runners is not None:
+                await self._runners.leave()
+            if self._workers is not None:
+                await self._workers.leave()
+        finally:
+            if keeper is not None:
+                await keeper.close()
+            elif asking is not None and asking.in_loop and asking.model.at_home:
+                await asking.model.close()
+
+    async def compute(self, function: Task, task: TrialTask, repeat: int) -> TrialDone:
+        """On a worker."""
+        kept = cached(function, task, repeat)
+        if kept is not None:
+            return kept
+        assert self._workers is not None
+        for _ in range(TRIES):
+            member = await self._workers.take(self._notice)
+            try:
+                found = await self._asked(member.handle.compute.remote(function.__name__, task))
+            except _lost() as error:
+                self._workers.lose(member, error)
+                continue
+            finally:
+                self._workers.give(member)
+            return trial_done(task.trial, repeat, *found)
+        raise self._too_often(task)
+
+    async def ask(
+        self, plan: DomainPlan, trial: int, repeat: int, asking: Asking, progress: Progress
+    ) -> TrialDone:
+        """In a runner, the offline part on a worker."""
+        offline = await self.compute(run_offline, TrialTask(plan, trial), repeat)
+        task = asking.task(plan, trial)
+        if asking.model.at_home:
+            model = asking.model.for_trial(asking.cell, trial, repeat)
+            return trial_done(trial, repeat, *await ask_in_loop(task, offline.result, model, self._guard))
+        assert self._runners is not None
+        assert self._keeper is not None
+        deaths = 0
+        while deaths < TRIES:
+            member = await self._runners.take(self._notice)
+            try:
+                host = await self._keeper.handle()
+                call = member.handle.trial.remote(
+                    task, offline.result, asking.model.model_id, host, self._run
+                )
+                found = await self._asked(call)
+            except _lost() as error:
+                self._runners.lose(member, error)
+                deaths += 1
+                continue
+            finally:
+                self._runners.give(member)
+            if isinstance(found, HostLost):
+                await self._keeper.lost(host)
+                continue
+            return trial_done(trial, repeat, *found)
+        raise self._too_often(task)
+
+    async def _asked(self, call: Any) -> Any:
+        """What a call returns; a failure is raised here, with the name of its node."""
+        waits: asyncio.Future[Any] = asyncio.ensure_future(_awaited(call))
+        if self._keeper is None:
+            found = await waits
+        else:
+            try:
+                await asyncio.wait({waits, self._keeper.failed}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not waits.done():
+                    waits.cancel()
+            if not waits.done():
+                self._keeper.failed.result()
+            found = await waits
+        if isinstance(found, Failure):
+            assert self._session is not None
+            raise found.error(node_name(self._session, found.node))
+        return found
+
+    def _pool(self, made: type, noun: str, cpus: float, asynchronous: bool) -> Pool:
+        assert self._session is not None
+        if noun not in self._session.kept:
+            self._session.kept[noun] = Pool(self._session, made, noun, cpus, asynchronous)
+        pool: Pool = self._session.kept[noun]
+        return pool
+
+    def _compute_count(self, asking: Asking | None) -> int:
+        """Workers that keep a core busy: as the user says, where they are what the run is about."""
+        if self.settings.workers is not None and (asking is None or not asking.in_loop):
+            return self.settings.workers
+        return max(self._cpus(), 1)
+
+    def _runner_count(self, asking: Asking) -> int:
+        if self.settings.workers is not None:
+            return self.settings.workers
+        depth = self.settings.in_flight or RUNNER_DEPTH
+        return max(1, min(self._cpus(), math.ceil(asking.model.concurrency / depth)))
+
+    def _cpus(self) -> int:
+        assert self._session is not None
+        return sum(int(node.resources.get("CPU", 0)) for node in self._session.nodes())
+
+    def _check_room(self, asking: Asking | None) -> None:
+        """Say at once what would be waited for in vain."""
+        assert self._session is not None
+        nodes = self._session.nodes()
+        have = ", ".join(f"{node.name} with {node.resources.get('CPU', 0):g} CPUs" for node in nodes)
+        per = RUNNER_CPUS if asking is not None and asking.in_loop else WORKER_CPUS
+        room = sum(math.floor(node.resources.get("CPU", 0) / per + 1e-9) for node in nodes)
+        cpus = self._cpus()
+        if cpus < 1:
+            raise SettingError(
+                f"engine=ray: no node of this cluster lends a CPU ({have}): start one with ray start "
+                "--address=... --num-cpus=N, or use engine=local"
+            )
+        wanted = self.settings.workers
+        if wanted is not None and wanted > room:
+            raise SettingError(
+                f"engine.workers={wanted}: the cluster has the resource CPU for {room} ({have}): lower "
+                "engine.workers, or start more nodes"
+            )
+
+    def _say_where(self) -> None:
+        session = self._session
+        assert session is not None
+        if session.address != LOCAL:
+            nodes = session.nodes()
+            print(
+                f"Ray at {session.address}: {len(nodes)} nodes, {self._cpus()} CPUs",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def _say_if_small(self, owed: int, asking: Asking | None) -> None:
+        """Say so, once, when a run cannot gain from Ray."""
+        session = self._session
+        assert session is not None
+        if self._said_small:
+            return
+        cores = os.cpu_count() or 1
+        why = None
+        if session.private:
+            why = (
+                f"one of its own, here, took {session.seconds:.0f} s to start and uses the same {cores} cores"
+            )
+        elif asking is not None and asking.in_loop and self.width(asking) <= RUNNER_DEPTH:
+            why = f"one process keeps {self.width(asking)} trials in flight by itself"
+        elif owed <= 2 * cores:
+            why = f"{owed} trials are soon done by the {cores} cores of this machine"
+        if why is not None:
+            self._said_small = True
+            print(
+                f"note: this run gains nothing from engine=ray: {why}; engine=local is sooner",
+                file=sys.stderr,
+            )
+
+    def _notice(self, text: str | None) -> None:
+        self._progress.notice = text
+
+    def _too_often(self, task: TrialTask) -> WorkerError:
+        return WorkerError(
+            f"domain {task.plan.name}, trial {task.trial}: its worker process died {TRIES} times "
+            "(out of memory?); finished trials are kept, try engine.workers=1"
+        )
+
+
+def _print(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+async def _awaited(call: Any) -> Any:
+    return await call
+
+
+def _lost() -> tuple[type[BaseException], ...]:
+    """What Ray raises when a process or a node is gone; not what code in it raised."""
+    from ray import exceptions as e
+
+    return (
+        e.RayActorError,
+        e.NodeDiedError,
+        e.WorkerCrashedError,
+        e.ObjectLostError,
+        e.OutOfMemoryError,
+        e.LocalRayletDiedError,
+    )

@@ -1,0 +1,224 @@
+"""A pool of equal actors: trials go to the one with the least to do; one that dies is replaced.
+
+A pool outlives a run: the jobs of a sweep find processes that have imported everything and know
+their domain. What belongs to one event loop is made anew by :meth:`Pool.enter`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from beeline.errors import BeelineError, SettingError, WorkerError
+from beeline.ray_messages import Hello, Home, code_digest
+from beeline.ray_session import Session
+
+__all__ = ["Member", "Pool", "greet", "kill", "loss_of"]
+
+_STARTS = 3
+"""Actors in a row that may die before they say hello."""
+_SILENT_S = 5.0
+"""Seconds without a free place before it is said that Ray has none."""
+
+
+@dataclass(eq=False, slots=True)
+class Member:
+    """One actor."""
+
+    handle: Any
+    hello: Hello | None = None
+    """None until it has said hello."""
+    load: int = 0
+    """Trials with it now."""
+    lost: bool = False
+
+
+@dataclass(slots=True)
+class _Loop:
+    """What belongs to the event loop of one run."""
+
+    waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+    greetings: set[asyncio.Task[None]] = field(default_factory=set)
+    error: Exception | None = None
+
+
+class Pool:
+    """``count`` actors of the class ``made``, ``depth`` trials with each at most."""
+
+    def __init__(self, session: Session, made: type, noun: str, cpus: float, asynchronous: bool) -> None:
+        self._session, self._made, self._noun, self._cpus = session, made, noun, cpus
+        self._asynchronous = asynchronous
+        self._members: list[Member] = []
+        self._count = self._depth = 0
+        self._loop = _Loop()
+        self._failed_starts = 0
+
+    def enter(self, count: int, depth: int) -> None:
+        """Begin a run in the running event loop; members are placed when there is work for them."""
+        self._loop = _Loop()
+        self._count, self._depth, self._failed_starts = count, depth, 0
+        for member in self._members[count:]:
+            kill(member.handle)
+        del self._members[count:]
+        for member in self._members:
+            if member.hello is None:
+                self._greet(member)
+
+    async def leave(self) -> None:
+        """End a run: whoever is still at work on one of its trials is ended."""
+        loop = self._loop
+        for task in loop.greetings:
+            task.cancel()
+        await asyncio.gather(*loop.greetings, return_exceptions=True)
+        for member in self._members:
+            if member.load:
+                kill(member.handle)
+        self._members = [member for member in self._members if not member.load]
+
+    async def take(self, notice: Callable[[str | None], None]) -> Member:
+        """The member with the least to do, once there is one with room; give it back."""
+        silent = False
+        while True:
+            if self._loop.error is not None:
+                raise self._loop.error
+            free = [m for m in self._members if m.hello is not None and m.load < self._depth]
+            if len(self._members) < self._count and all(member.load for member in free):
+                self._add()
+            if free:
+                if silent:
+                    notice(None)
+                best = min(free, key=lambda member: member.load)
+                best.load += 1
+                return best
+            place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._loop.waiting.append(place)
+            if any(member.hello is not None for member in self._members):
+                await place
+                continue
+            done, _ = await asyncio.wait([place], timeout=_SILENT_S)
+            if not done and not silent:
+                silent = True
+                notice(f"waiting for Ray to place {self._count} {self._noun}s: its CPUs are in use")
+
+    def give(self, member: Member) -> None:
+        """A trial of a member ended."""
+        member.load -= 1
+        self._wake()
+
+    def lose(self, member: Member, error: BaseException) -> None:
+        """A member's process or node died; only the first call for a member does anything."""
+        if member.lost:
+            return
+        member.lost = True
+        kill(member.handle)
+        self._members.remove(member)
+        where = loss_of(self._session, member.hello)
+        print(
+            f"note: {self._noun} {where} was lost with {member.load} trials, which run again",
+            file=sys.stderr,
+            flush=True,
+        )
+        self._wake()
+
+    def close(self) -> None:
+        """End all members."""
+        for member in self._members:
+            kill(member.handle)
+        self._members = []
+
+    def _add(self) -> None:
+        import ray
+
+        options: dict[str, Any] = {"num_cpus": self._cpus, "scheduling_strategy": "SPREAD", "max_restarts": 0}
+        if self._asynchronous:
+            options["max_concurrency"] = 10_000
+        member = Member(ray.remote(self._made).options(**options).remote(Home.here()))
+        self._members.append(member)
+        self._greet(member)
+
+    def _greet(self, member: Member) -> None:
+        task = asyncio.get_running_loop().create_task(self._meet(member))
+        self._loop.greetings.add(task)
+
+    async def _meet(self, member: Member) -> None:
+        try:
+            member.hello = await greet(self._session, member.handle)
+            self._failed_starts = 0
+        except BeelineError as error:
+            self._loop.error = error
+        except Exception as error:
+            self._failed_starts += 1
+            if member in self._members:
+                self._members.remove(member)
+            if self._failed_starts >= _STARTS:
+                self._loop.error = WorkerError(
+                    f"a {self._noun} of engine=ray died {_STARTS} times before it was ready "
+                    f"({type(error).__name__}); finished trials are kept"
+                )
+        finally:
+            self._wake(all_=True)
+
+    def _wake(self, all_: bool = False) -> None:
+        waiting = self._loop.waiting
+        while waiting:
+            place = waiting.popleft()
+            if not place.done():
+                place.set_result(None)
+                if not all_:
+                    return
+
+
+async def greet(session: Session, handle: Any) -> Hello:
+    """An actor's hello. Raises SettingError when its node has other code than the driver, and what
+    Ray raises when it died."""
+    try:
+        hello: Hello = await handle.hello.remote()
+    except Exception as error:
+        if "No module named" in str(error) or "ModuleNotFoundError" in str(error):
+            missing = str(error).rpartition("No module named")[2].strip().splitlines()[0]
+            raise SettingError(
+                f"engine=ray: a node cannot import {missing or 'beeline'}: install the same beeline on all "
+                "nodes (docs/cluster.md)"
+            ) from error
+        raise
+    node_name(session, hello.node)  # while it is there to be asked
+    if not hello.same_files(Hello.here()) and await handle.code.remote() != code_digest():
+        raise SettingError(
+            f"engine=ray: node {node_name(session, hello.node)} has another beeline in {hello.root} than "
+            "this machine, so its results could differ: install the same on all nodes (docs/cluster.md)"
+        )
+    return hello
+
+
+def loss_of(session: Session, hello: Hello | None) -> str:
+    """A process for people: its id and the name of its node, as far as they are known."""
+    if hello is None:
+        return "that was just started"
+    return f"{hello.pid} on node {node_name(session, hello.node)}"
+
+
+def node_name(session: Session, node: str) -> str:
+    """The name of a node by its id, also of one that is gone by now."""
+    names: dict[str, str] = session.kept.setdefault("names", _Names())
+    if node not in names:
+        names.update({found.id: found.name for found in session.nodes()})
+    return names.get(node, node[:12])
+
+
+class _Names(dict[str, str]):
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def kill(handle: Any) -> None:
+    """End an actor; harmless where it is gone already."""
+    import ray
+
+    with contextlib.suppress(Exception):
+        if ray.is_initialized():
+            ray.kill(handle)

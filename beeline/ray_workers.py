@@ -1,0 +1,218 @@
+"""The actors of engine=ray, as plain classes: what runs in other processes, on any node.
+
+* :class:`ComputeWorker` keeps one core busy: offline arms, and models that compute.
+* :class:`Runner` holds many searches that wait: it draws no answers itself but asks a host.
+* :class:`ModelHost` is the one process that asks a model for all runners, so that requests in
+  flight, budgets a minute and pauses are those of one client whatever the number of workers.
+
+BeelineErrors are returned, not raised (:mod:`beeline.ray_messages`); anything else is a bug and
+keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from beeline.errors import BeelineError
+from beeline.model import Model, make_model
+from beeline.model_arm import UsabilityGuard
+from beeline.question import Answer, Question
+from beeline.ray_messages import Collected, Failure, Hello, Home, HostLost, RemoteFailure, code_digest
+from beeline.ray_meter import Leave, RemoteMeter
+from beeline.services import Services
+from beeline.worker import TrialTask, ask_in_loop, run_offline, run_with_model, timed
+
+__all__ = ["ComputeWorker", "Found", "ModelHost", "Runner"]
+
+Found = tuple[float, float, dict[str, Any]]
+"""Wall-clock start and end of a trial, and its result as of beeline.worker."""
+
+_FUNCTIONS = {"run_offline": run_offline, "run_with_model": run_with_model}
+
+QUIET_S = 0.25
+"""Seconds between two reports of a host where nobody waits for one."""
+LINGER_S = 0.002
+"""Requests that ask for leave within this time share one message."""
+
+
+def node_id() -> str:
+    """Ray's id of this node."""
+    import ray
+
+    found: str = ray.get_runtime_context().get_node_id()
+    return found
+
+
+class _Actor:
+    """What all actors have."""
+
+    def __init__(self, home: Home) -> None:
+        home.enter()
+        # The driver alone handles Ctrl-C, and ends its actors. (Only a main thread may say so.)
+        with contextlib.suppress(ValueError):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def _hello(self) -> Hello:
+        return Hello.here(node_id())
+
+
+class ComputeWorker(_Actor):
+    """One trial at a time, in the main thread of its process (alarms of Python models need that)."""
+
+    def hello(self) -> Hello:
+        """Who this is."""
+        return self._hello()
+
+    def code(self) -> str:
+        """Digest of the code here."""
+        return code_digest()
+
+    def compute(self, function: str, task: TrialTask) -> Found | Failure:
+        """``function`` is the name of one of beeline.worker's."""
+        try:
+            return timed(_FUNCTIONS[function], task)
+        except BeelineError as error:
+            return Failure.of(error, node_id())
+
+
+class _Remote(Model):
+    """The model of a host, as a search in a runner sees it."""
+
+    def __init__(self, model_id: str, host: Any) -> None:
+        self.name = self.model_id = model_id
+        self._host = host
+
+    @classmethod
+    def from_settings(cls, name: str, settings: Mapping[str, Any], plugins: tuple[str, ...] = ()) -> Model:
+        raise NotImplementedError
+
+    def describe(self) -> dict[str, Any]:
+        return {}
+
+    async def answer(self, question: Question) -> Answer:
+        found: Answer | Failure = await self._host.answer.remote(question)
+        if isinstance(found, Failure):
+            raise RemoteFailure(found)
+        return found
+
+
+class Runner(_Actor):
+    """Many trials at once in one event loop."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(home)
+        self._run = ""
+        self._guard = UsabilityGuard()
+
+    async def hello(self) -> Hello:
+        """Who this is."""
+        return self._hello()
+
+    async def code(self) -> str:
+        """Digest of the code here."""
+        return code_digest()
+
+    async def trial(
+        self, task: TrialTask, offline: dict[str, Any], model_id: str, host: Any, run: str
+    ) -> Found | Failure | HostLost:
+        """The model arm after its ``offline`` part. ``host`` is the handle of a ModelHost, ``run``
+        tells one condition from the next: each has a guard of its own in each runner."""
+        from ray.exceptions import RayActorError
+
+        if run != self._run:
+            self._run, self._guard = run, UsabilityGuard()
+        try:
+            return await ask_in_loop(task, offline, _Remote(model_id, host), self._guard)
+        except RemoteFailure as error:
+            return error.failure
+        except RayActorError:
+            return HostLost()
+        except BeelineError as error:
+            return Failure.of(error, node_id())
+
+
+class ModelHost(_Actor):
+    """One model, asked by all runners."""
+
+    def __init__(self, home: Home, config: str, plugins: tuple[str, ...]) -> None:
+        super().__init__(home)
+        self._config, self._plugins = config, plugins
+        self._model: Model | None = None
+        self._meter = RemoteMeter()
+        self._answered = 0
+        self._notice: str | None = None
+
+    async def hello(self) -> Hello:
+        """Who this is."""
+        return self._hello()
+
+    async def code(self) -> str:
+        """Digest of the code here."""
+        return code_digest()
+
+    async def open(self, keys: Mapping[str, str], metered: bool, keep_replies: bool) -> Failure | None:
+        """Make the model and get ready to ask it.
+
+        ``keys`` by the names of their variables. They come as an argument of a call, which Ray keeps
+        in memory only, and stand in the environment no longer than the model takes to read them.
+        """
+        before = {name: os.environ.get(name) for name in keys}
+        try:
+            model = make_model(json.loads(self._config), self._plugins)
+            model.attach(Services(self._meter if metered else None, self._say, keep_replies))
+            os.environ.update(keys)
+            await model.open()
+        except BeelineError as error:
+            return Failure.of(error, node_id())
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
+        self._places = asyncio.Semaphore(model.concurrency)
+        self._model = model
+        return None
+
+    async def answer(self, question: Question) -> Answer | Failure:
+        """Ask the model; at most its ``concurrency`` questions are under way."""
+        assert self._model is not None
+        try:
+            async with self._places:
+                answer = await self._model.answer(question)
+        except BeelineError as error:
+            return Failure.of(error, node_id())
+        except RemoteFailure as error:  # of the driver's meter
+            failure = error.failure
+            return Failure(failure.kind, failure.text, failure.node or node_id())
+        self._answered += 1
+        return answer
+
+    async def collect(self, leaves: Sequence[Leave]) -> Collected:
+        """Take the driver's leaves and report: at once where requests ask for leave, else after
+        a quarter of a second."""
+        self._meter.grant(leaves)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(QUIET_S):
+                await self._meter.asked.wait()
+                await asyncio.sleep(LINGER_S)
+        return self._collected()
+
+    async def close(self) -> Collected:
+        """Close the model; the last report."""
+        if self._model is not None:
+            await self._model.close()
+        return self._collected()
+
+    def _collected(self) -> Collected:
+        answered, self._answered = self._answered, 0
+        return Collected(self._meter.take(), answered, self._notice)
+
+    def _say(self, text: str | None) -> None:
+        self._notice = text
