@@ -26,12 +26,13 @@ def command(folder: Path, *overrides: str) -> list[str]:
     return [sys.executable, "-m", "beeline", *overrides, "tracking=none", f"results={folder / 'results'}"]
 
 
-def beeline(folder: Path, *overrides: str) -> subprocess.CompletedProcess[str]:
-    """Run to the end, wherever the folder is the working directory."""
+def beeline(folder: Path, *overrides: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run to the end, wherever the folder is the working directory; ``more`` goes into its
+    environment."""
     return subprocess.run(
         command(folder, *overrides),
         cwd=folder,
-        env=environment(folder),
+        env=environment(folder, **more),
         capture_output=True,
         text=True,
         timeout=120,

@@ -1,83 +1,79 @@
-"""A Clef behind protocols.serve, in an environment with torch and clef-finetune.
+"""A tiny random release of Clef (0.36M parameters; its picks mean nothing), in an environment with
+torch and clef-finetune.
 
-``python -m protocols.serve tests.world.clef_tiny:decide --batch 4`` serves the release in the folder
-CLEF_RELEASE (its processor also needs torchvision), or a tiny random one made in memory (0.36M
-parameters; its picks mean nothing). Requests of one batch go through the model together.
+``python -m tests.world.clef_tiny FOLDER`` writes it; with a budget of padded tokens, it prints how
+far probabilities of a batch lie from those of single requests.
+
+``protocols.serve tests.world.clef_tiny:alone`` serves the release in CLEF_FOLDER with its own function
+for one request, to compare with.
 """
 
 from __future__ import annotations
 
 import os
-from types import SimpleNamespace
+import sys
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-import torch
-from clef_finetune.jsm import load_jsm
-from clef_finetune.tiny import TINY_HEAD, _tokenizer, tiny_config
-from transformers import Qwen3_5ForConditionalGeneration
-
-from protocols.serve import BadRequest
-
-#: Tokens of one request; 255 options can take 20,000.
-MAX_LENGTH = int(os.environ.get("CLEF_MAX_LENGTH", "65536"))
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-_release = os.environ.get("CLEF_RELEASE")
-_clef = load_jsm(release_dir=_release)
+from protocols.clef_release import load_code
 
 
-def _tiny() -> tuple[Any, Any]:
-    """Backbone and head of the released shape with random weights; the processor reads text only."""
-    torch.manual_seed(0)
-    tokenizer = _tokenizer(512)
-    head = _clef.JointSchemaHead(**TINY_HEAD)
-    with torch.no_grad():  # as trained ones: at zero the head would say nothing
-        head.residual_gate.fill_(0.5)
-        head.joint_logit_scale.fill_(1.0)
-    backbone = Qwen3_5ForConditionalGeneration(tiny_config(tokenizer)).float()
-    model = _clef.ClefModel(backbone, head.float()).to(DEVICE).eval()
-    return model, SimpleNamespace(tokenizer=tokenizer)
+@cache
+def _loaded() -> tuple[Any, Any, Any]:
+    import torch
 
-
-_model, _processor = (
-    _tiny() if _release is None else _clef.load_release_model(_release, device=DEVICE, dtype=torch.bfloat16)
-)
-
-
-@torch.inference_mode()
-def decide(bodies: list[dict[str, Any]]) -> list[Any]:
-    """Encode each, run the model once, answer each question; a request that is too long is refused."""
-    results: list[Any] = []
-    encoded = []
-    for body in bodies:
-        try:
-            record = _clef.encode_record(
-                _processor.tokenizer, body, max_length=MAX_LENGTH, processor=_processor
-            )
-        except ValueError as error:
-            results.append(BadRequest(str(error), error_type="max_tokens_exceeded"))
-        else:
-            results.append(None)
-            encoded.append(record)
-    if encoded:
-        pad = _processor.tokenizer.pad_token_id
-        scored = iter(zip(encoded, _model(_clef.collate_records(encoded, pad, DEVICE)), strict=True))
-        for i, body in enumerate(bodies):
-            if results[i] is None:
-                results[i] = _reply(body, *next(scored))
-    return results
-
-
-def _reply(body: dict[str, Any], record: Any, scores: list[Any]) -> dict[str, Any]:
-    answers = {}
-    for question, logits in zip(record.questions, scores, strict=True):
-        shares = logits.float().softmax(-1).tolist()
-        named = dict(zip(question.option_ids, shares, strict=True))
-        answers[question.question_id] = _clef.systemone_answer(body["questions"][question.question_id], named)
-    return {"answers": answers, "usage": {"input_tokens": len(record.input_ids), "output_tokens": 0}}
+    folder = Path(os.environ["CLEF_FOLDER"])
+    code = load_code(folder)
+    return (code, *code.load_release_model(str(folder), device=torch.device("cpu"), dtype=torch.float32))
 
 
 def alone(body: dict[str, Any]) -> dict[str, Any]:
-    """The release's own function for one request, to compare with."""
-    reply: dict[str, Any] = _clef.systemone(_model, _processor, body, max_length=MAX_LENGTH)
+    """The reply of the release's own ``systemone``."""
+    code, model, processor = _loaded()
+    reply: dict[str, Any] = code.systemone(model, processor, body, max_length=16384)
     return reply
+
+
+def compare(folder: str, budget: int) -> float:
+    """The largest difference, before any rounding."""
+    from protocols.clef_release import Release, ReleaseSettings, Scored
+
+    release = Release(
+        ReleaseSettings(folder=folder, dtype="float32", device="cpu", max_length=16384, batch_tokens=budget)
+    )
+    asked = [
+        {
+            "model": "clef",
+            "state": "s" * 3**i,
+            "questions": {
+                "choose": {
+                    "type": "choice",
+                    "instructions": "Which?",
+                    "criteria": dict.fromkeys(f"option {j}" for j in range(2 + 3 * i)),
+                },
+                "yes": {"type": "noul", "instructions": "Is it?"},
+                "level": {"type": "score", "instructions": "How?", "criteria": ["low", "high"]},
+            },
+        }
+        for i in range(5)
+    ]
+    alone = [release.score([one])[0] for one in asked]
+    furthest = 0.0
+    for one, other in zip(alone, release.score(asked), strict=True):
+        assert isinstance(one, Scored)
+        assert isinstance(other, Scored)
+        assert one.input_tokens == other.input_tokens
+        for question, shares in one.probabilities.items():
+            for option, share in shares.items():
+                furthest = max(furthest, abs(share - other.probabilities[question][option]))
+    return furthest
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        print(compare(sys.argv[1], int(sys.argv[2])))
+    else:
+        from clef_finetune.tiny import build_tiny_release
+
+        build_tiny_release(sys.argv[1])

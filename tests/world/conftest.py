@@ -11,7 +11,7 @@ from tests.world.environments import IndexUnreachable, environment
 
 # Programs for other environments; their imports are not there in ours.
 collect_ignore = ["mocks.py", "clef_tiny.py"]
-collect_ignore_glob = ["clients/*"]
+collect_ignore_glob = ["clients/*", "clef_path/*"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

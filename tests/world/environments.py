@@ -26,7 +26,7 @@ _UNREACHABLE = re.compile(
 )
 
 #: Installed besides the lock, in this order, without dependencies; see clef.in.
-EXTRA = {"clef": ["torch==2.13.0+cpu"]}
+EXTRA = {"clef": ["torch==2.13.0+cpu", "torchvision==0.28.0"]}
 
 
 class IndexUnreachable(Exception):
