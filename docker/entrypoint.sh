@@ -11,6 +11,9 @@ set -eu
 
 BEELINE_LOCK=sha256:$(sha256sum /opt/beeline/lock.txt | cut -d ' ' -f 1)
 export BEELINE_LOCK
+if [ "${BEELINE_IMAGE-}" = unknown ]; then
+    unset BEELINE_IMAGE
+fi
 
 case ${1-} in
 domains.* | protocols.* | studies.* | tracking.*) exec python -m "$@" ;;

@@ -27,7 +27,10 @@ finish() {
     status=$?
     trap - EXIT
     if [ -n "${started-}" ]; then
-        [ $status = 0 ] || sh docker/cluster.sh logs --tail=20 || true
+        if [ $status != 0 ]; then
+            tail -n 30 "$work/stack.log" >&2
+            sh docker/cluster.sh logs --tail=20 || true
+        fi
         sh docker/cluster.sh down --volumes >/dev/null 2>&1 || true
         # podman-compose leaves it
         "$CONTAINER" network rm "${BEELINE_PROJECT}_default" >/dev/null 2>&1 || true
@@ -70,7 +73,7 @@ BEELINE_CACHE="$work/cache" "$PY" -m beeline domain=countdown model=sparrow "tri
     "results=$work/outside"
 took
 
-say "the records"
+say "the records of both"
 "$PY" docker/same_records.py "$work/inside" "$work/outside"
 echo "a record of the run inside ends with:"
 head -n 1 "$work/inside/1.0.0/sparrow/score/countdown.benchmark.jsonl" | sed 's/.*"started_utc"/   ..."started_utc"/'
@@ -78,8 +81,17 @@ head -n 1 "$work/inside/1.0.0/sparrow/score/countdown.benchmark.jsonl" | sed 's/
 say "the stack: MLflow, a Ray head, a Ray worker"
 start=$(date +%s)
 started=yes
-sh docker/cluster.sh up
+# What compose itself says goes into a log, shown when something fails.
+sh docker/cluster.sh up >"$work/said" 2>"$work/stack.log"
+tail -n 1 "$work/said"
 took
+if [ "$CONTAINER" = podman ]; then
+    # Without systemd, podman does not run these by itself.
+    for name in mlflow ray-head ray-worker; do
+        podman healthcheck run "${BEELINE_PROJECT}_${name}_1"
+        echo "   $name is healthy"
+    done
+fi
 "$PY" - "$BEELINE_MLFLOW_PORT" <<'END'
 import sys, urllib.request
 with urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/", timeout=10) as page:
@@ -100,13 +112,19 @@ def where():
     return ray.get_runtime_context().get_node_id()
 met = set(ray.get([where.remote() for _ in range(20)]))
 print(f"   Ray: {len(nodes)} nodes, {ray.cluster_resources()[chr(67) + chr(80) + chr(85)]:.0f} CPUs; 20 tasks that import beeline ran on {len(met)} of them")
-assert len(met) == 2' 2>/dev/null
+assert len(met) == 2' >"$work/said" 2>>"$work/stack.log"
+grep Ray: "$work/said"
 took
 
 say "a run on the head, tracked on the server"
 start=$(date +%s)
-sh docker/cluster.sh exec -T ray-head beeline domain=countdown trials=3
+sh docker/cluster.sh exec -T ray-head beeline domain=countdown trials=3 >"$work/said" 2>>"$work/stack.log"
+grep -v "^exit code" "$work/said"
 took
+record=$BEELINE_RESULTS/1.0.0/sparrow/score/countdown.benchmark.jsonl
+image=$("$CONTAINER" image inspect -f '{{.Id}}' beeline)
+grep -q "\"image\":\"sha256:${image#sha256:}\",\"lock\":\"sha256:" "$record"
+echo "   its records name the image and the lock"
 "$PY" - "$BEELINE_MLFLOW_PORT" <<'END'
 import json, sys, urllib.request
 url = f"http://127.0.0.1:{sys.argv[1]}/api/2.0/mlflow"

@@ -38,7 +38,8 @@ def programs(tmp_path: Path) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
     bodies = dict.fromkeys(
-        ("python", "mlflow", "ray"), '#!/bin/sh\nprintf "%s\\n" "${0##*/}" "$@"\nenv | grep ^BEELINE_LOCK\n'
+        ("python", "mlflow", "ray"),
+        '#!/bin/sh\nprintf "%s\\n" "${0##*/}" "$@"\nenv | grep -E "^BEELINE_(LOCK|IMAGE)"\n',
     )
     bodies["sha256sum"] = "#!/bin/sh\necho feed  $1\n"
     bodies["engine"] = ENGINE
@@ -56,7 +57,8 @@ def shell(
     kept = {
         k: v
         for k, v in os.environ.items()
-        if k not in ("MLFLOW_TRACKING_URI", "BEELINE_DATA_MIRROR", "TAG", "TARGET", "BASE", "NETWORK")
+        if not k.startswith("BEELINE_")
+        and k not in ("MLFLOW_TRACKING_URI", "TAG", "TARGET", "BASE", "NETWORK")
     }
     return subprocess.run(
         ["sh", str(ROOT / "docker" / script), *arguments],
@@ -90,6 +92,12 @@ RUN = ["python", "-m", "beeline"]
 def test_entry_point_runs(programs: Path, arguments: list[str], executed: list[str]) -> None:
     done = shell(programs, "entrypoint.sh", *arguments)
     assert done.stdout.splitlines() == [*executed, "BEELINE_LOCK=sha256:feed"]
+
+
+@pytest.mark.parametrize(("given", "left"), [("sha256:ab", ["BEELINE_IMAGE=sha256:ab"]), ("unknown", [])])
+def test_entry_point_hands_on_an_image_that_is_known(programs: Path, given: str, left: list[str]) -> None:
+    done = shell(programs, "entrypoint.sh", "python", BEELINE_IMAGE=given)
+    assert [line for line in done.stdout.splitlines() if line.startswith("BEELINE_IMAGE")] == left
 
 
 @pytest.mark.parametrize(
