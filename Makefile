@@ -38,8 +38,8 @@ export MLFLOW_SERVER_ENABLE_JOB_EXECUTION := false
 export RAY_USAGE_STATS_ENABLED := 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint style types bench ui report download lock smollm2 clean \
-	docker-build docker-run docker-test cluster-up cluster-down
+.PHONY: help setup run test lint style types bench ui report download lock smollm2 clean
+.PHONY: docker-build docker-run docker-test cluster-up cluster-down
 
 help:
 	@sed -n 's/^## \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
