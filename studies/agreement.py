@@ -30,7 +30,7 @@ from beeline.study import BENCHMARK, Condition, Study
 from beeline.trace import read_trace
 from beeline.worker import DomainPlan
 from studies.asking import Item, ask_trials
-from studies.shown import number, plain, span
+from studies.shown import plain
 from studies.trials import open_trial, plan_of, texts_of
 
 __all__ = ["Agreement", "AgreementSettings", "conclude", "traced_items"]
@@ -178,27 +178,29 @@ def conclude(
     assert agreed is not None
     over = accuracy_over_chance([int(s) for s in same], chances, [line["trial"] for line in usable])
     small = [len(line["order"]) <= 30 for line in usable]
-    measures = {
-        "same pick": agreed,
-        "same pick over chance": over,
-        "same pick, up to 30 options": share(same, small),
-        "same pick, more options": share(same, [not s for s in small]),
-        "same pick, where the searcher was optimal": share(same, theirs),
-        "same pick, where it was not": share(
-            same, [j and not t for j, t in zip(judged, theirs, strict=True)]
-        ),
-        f"optimal: {searcher}": share(theirs, judged),
-        f"optimal: {other}": share(ours, judged),
+    missed = [j and not t for j, t in zip(judged, theirs, strict=True)]
+    # What is counted, and among which questions.
+    counted: dict[str, tuple[Sequence[bool], Sequence[bool]]] = {
+        "same pick": (same, every),
+        "same pick, up to 30 options": (same, small),
+        "same pick, more options": (same, [not s for s in small]),
+        "same pick, where the searcher was optimal": (same, theirs),
+        "same pick, where it was not": (same, missed),
+        f"optimal: {searcher}": (theirs, judged),
+        f"optimal: {other}": (ours, judged),
     }
-    shown = {name: value for name, value in measures.items() if value is not None}
-    # Of another scale than the shares.
-    drawn = {name: value for name, value in shown.items() if value is not over}
+    # Of no question at all nothing is said.
+    drawn = {name: value for name, (hits, of) in counted.items() if (value := share(hits, of)) is not None}
+    rows = [
+        (name, f"{sum(counted[name][1]):,}", _two(value), _bounds(value)) for name, value in drawn.items()
+    ]
+    rows.insert(1, ("same pick over chance", f"{len(usable):,}", _two(over), _bounds(over)))
     notes = []
     if len(usable) < len(lines):
         notes.append(f"{len(lines) - len(usable)} of {len(lines)} answers were unusable and are left out.")
     sentence = (
-        f"On {domain}, {other} picks what {searcher} took in {number(agreed.value)} ({span(agreed)}) of "
-        f"{len(usable):,} questions, {number(over.value)} ({span(over)}) of the way from chance to always."
+        f"On {domain}, {other} picks what {searcher} took in {_two(agreed)} ({_bounds(agreed)}) of "
+        f"{len(usable):,} questions, {_two(over)} ({_bounds(over)}) of the way from chance to always."
     )
     return Analysis(
         study=Agreement.name,
@@ -209,8 +211,8 @@ def conclude(
         tables=(
             Table(
                 f"{other} on the questions of {searcher}, {len(trials)} trials",
-                ("", "share", "95% interval"),
-                tuple((name, number(value.value), span(value)) for name, value in shown.items()),
+                ("", "questions", "share", "95% interval"),
+                tuple(rows),
                 (
                     "over chance: 0 for picks that have nothing to do with each other, 1 for always the "
                     "same. optimal: took a nearest state, of the questions where one reaches the goal.",
@@ -241,10 +243,20 @@ def conclude(
             "searcher": searcher,
             "questions": len(usable),
             "trials": len(trials),
-            "measures": {name: plain(value) for name, value in shown.items()},
+            "measures": {name: plain(value) for name, value in drawn.items()}
+            | {"same pick over chance": plain(over)},
         },
         notes=notes,
     )
+
+
+def _two(interval: Interval) -> str:
+    """A share, to two decimals; one over chance may lie below 0."""
+    return f"{interval.value:z.2f}"
+
+
+def _bounds(interval: Interval) -> str:
+    return f"{interval.low:z.2f} to {interval.high:z.2f}"
 
 
 def _pick(weights: Sequence[float], order: Sequence[int]) -> int:

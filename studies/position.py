@@ -280,4 +280,4 @@ def _figure(seen: Positions, cell: Cell) -> Figure:
 
 
 def _interval(value: Interval) -> str:
-    return f"{value.value:.2f} ({value.low:.2f} to {value.high:.2f})"
+    return f"{value.value:z.2f} ({value.low:z.2f} to {value.high:z.2f})"

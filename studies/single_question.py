@@ -240,7 +240,7 @@ def _figures(judged: Sequence[Judged], domain: str, model: str) -> tuple[Figure,
 
 def _overall_confidence(judged: Sequence[Judged]) -> str:
     parts = [
-        f"{TITLES[one.about]}: {one.calibration.overconfidence.value:+.2f}"
+        f"{TITLES[one.about]}: {one.calibration.overconfidence.value:+z.2f}"
         for one in judged
         if one.calibration is not None
     ]
@@ -301,4 +301,4 @@ def _number(value: float | None, digits: int = 2) -> str:
 
 
 def _interval(value: Interval | None) -> str:
-    return "" if value is None else f"{value.value:.2f} ({value.low:.2f} to {value.high:.2f})"
+    return "" if value is None else f"{value.value:z.2f} ({value.low:z.2f} to {value.high:z.2f})"
