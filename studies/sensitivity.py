@@ -18,7 +18,7 @@ from beeline.settings import read_settings
 from beeline.study import BENCHMARK, Condition, Study
 from studies.changes import changed_share
 from studies.effects import Measured, measure
-from studies.shown import number, percent, plain, series, span
+from studies.shown import in_cases, number, percent, plain, series, span
 
 if TYPE_CHECKING:
     from beeline.spec import Spec
@@ -175,10 +175,12 @@ class Sensitivity(Study):
             notes.append(
                 f"Exchanging the {self.factors} at random within each trial makes the highest score "
                 f"typically {found.range_by_chance:.2f} times the lowest, and as far apart as here "
-                f"({found.range_ratio:.2f} times) in {100 * found.range_p_value:.2g}% of cases."
+                f"({found.range_ratio:.2f} times) in {in_cases(found.range_p_value)} of cases."
             )
         if found.left_out:
-            notes.append(f"{found.left_out} trials that some {self.factors} lack are left out.")
+            left = "trial that" if found.left_out == 1 else "trials that"
+            be = "is" if found.left_out == 1 else "are"
+            notes.append(f"{found.left_out} {left} some {self.factors} lack {be} left out.")
         return tuple(notes)
 
 
@@ -201,8 +203,13 @@ def settings_of(cls: type[T], settings: Mapping[str, Any], study: str) -> T:
 
 
 def benchmark_first(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """The benchmark's own condition and then these; SettingError when a name comes twice."""
+    """The benchmark's own condition and then these; SettingError when there are none or a name comes
+    twice."""
     found = (Condition(), *conditions)
+    if len(found) == 1:
+        raise SettingError(
+            "this study would run the benchmark's own condition alone: name at least one other to compare"
+        )
     names = [condition.name for condition in found]
     for name in names:
         if names.count(name) > 1:

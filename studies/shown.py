@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from beeline.analysis import Series
 from beeline.statistics import Interval
 
-__all__ = ["number", "percent", "plain", "series", "span"]
+__all__ = ["in_cases", "number", "percent", "plain", "series", "span"]
 
 
 def series(label: str, x: Sequence[str], intervals: Sequence[Interval]) -> Series:
@@ -34,6 +34,15 @@ def number(value: float) -> str:
 def span(interval: Interval) -> str:
     """The bounds."""
     return f"{number(interval.low)} to {number(interval.high)}"
+
+
+def in_cases(p_value: float) -> str:
+    """A p-value in percent: two digits below 10%, whole above.
+
+    >>> in_cases(0.0005), in_cases(0.034), in_cases(0.14), in_cases(1.0)
+    ('0.05%', '3.4%', '14%', '100%')
+    """
+    return f"{100 * p_value:.2g}%" if p_value < 0.0995 else f"{100 * p_value:.0f}%"
 
 
 def percent(interval: Interval | None) -> str:

@@ -1,0 +1,100 @@
+"""What the studies of conditions share: the same analysis on any machine, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from beeline.errors import SettingError
+from beeline.study import Condition
+from studies.order_sensitivity import OrderSensitivity
+from studies.sensitivity import benchmark_first
+from tests.studies.conditions import STUDIES, all_four, records_of, spec_of
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_hash_seeds_and_workers_change_nothing(study: str) -> None:
+    one, two = (
+        folder / f"results/1.0.0/python/{study}/countdown.analysis.json"
+        for folder in (all_four("1", 1), all_four("2", 2))
+    )
+    assert one.read_bytes() == two.read_bytes()
+    analysis = json.loads(one.read_text())
+    assert analysis["study"] == study
+    said = (all_four("1", 1) / "said.txt").read_text()
+    # Lines end at blanks and at hyphens.
+    assert "".join(analysis["sentence"].split()) in "".join(said.split())
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_world_has_no_options(study: str) -> None:
+    spec = replace(spec_of("tiles", study), domain_name="transit", domain=_World())  # type: ignore[arg-type]
+    said = f"^study={study} changes .*; domain transit belongs to worlds: choose another domain$"
+    with pytest.raises(SettingError, match=said):
+        spec.study.conditions_for(spec)
+
+
+class _World:
+    suite = "worlds"
+
+
+def test_a_condition_comes_once() -> None:
+    names = [c.name for c in benchmark_first(Condition(name=name) for name in ("a", "b"))]
+    assert names == ["benchmark", "a", "b"]
+    with pytest.raises(
+        SettingError, match="this study would run 'benchmark' twice: name each condition once"
+    ):
+        benchmark_first([Condition()])
+
+
+def sentence(logs: dict[str, np.ndarray], tmp_path: Path) -> str:
+    records = {name: records_of(values, name, "order_sensitivity") for name, values in logs.items()}
+    analysis = OrderSensitivity().analyse(spec_of("tiles", "order_sensitivity"), records, tmp_path)
+    assert analysis is not None
+    return analysis.sentence
+
+
+def test_sentences_say_what_was_found(tmp_path: Path) -> None:
+    trial = np.linspace(-3, -1, 20)
+    wobble = np.where(np.arange(20) % 2, 0.1, -0.099)
+    assert sentence({"benchmark": trial, "found": trial}, tmp_path) == (
+        "Order made no difference: 2 orders gave each of 20 trials the same score, 0.14 (0.10 to 0.18) "
+        "overall."
+    )
+    assert sentence({"benchmark": trial, "found": trial + wobble, "random-2": trial + 0.7}, tmp_path) == (
+        "Order moved the score over 20 trials by a factor of 2.01, from 0.14 (benchmark) to 0.27 (random-2); "
+        "1 of 2 orders differs from the benchmark's beyond chance: random-2 (2.01 times, 2.01 to 2.01)."
+    )
+    assert sentence({"benchmark": trial, "found": trial + wobble}, tmp_path) == (
+        "Order moved the score over 20 trials by a factor of 1.00, from 0.14 (benchmark) to 0.14 (found); "
+        "no order differs from the benchmark's beyond chance (smallest Holm p = 0.83)."
+    )
+    assert sentence({"benchmark": trial[:1], "found": trial[:1] + 0.5}, tmp_path) == (
+        "Order moved the score over 1 trial by a factor of 1.65, from 0.05 (benchmark) to 0.08 (found); so "
+        "few trials cannot tell that from chance."
+    )
+
+
+def test_nothing_is_said_of_one_condition(tmp_path: Path) -> None:
+    spec = spec_of("tiles", "order_sensitivity")
+    one = records_of(np.zeros(3), "benchmark", "order_sensitivity")
+    other = records_of(np.zeros(3), "found", "order_sensitivity")
+    for records in ({}, {"benchmark": one}, {"benchmark": one, "found": []}, {"found": other}):
+        assert OrderSensitivity().analyse(spec, records, tmp_path) is None
+
+
+def test_trials_that_a_condition_lacks_are_left_out_and_counted(tmp_path: Path) -> None:
+    spec = spec_of("tiles", "order_sensitivity")
+    records = {
+        "benchmark": records_of(np.array([-1.0, -2.0, -3.0]), "benchmark", "order_sensitivity"),
+        "found": records_of(np.array([-1.5, -2.5]), "found", "order_sensitivity"),
+    }
+    analysis = OrderSensitivity().analyse(spec, records, tmp_path)
+    assert analysis is not None
+    assert (analysis.data["trials"], analysis.data["left_out"]) == (2, 1)
+    assert "1 trial that some orders lack is left out." in analysis.notes
+    assert analysis.data["conditions"]["benchmark"]["score"]["value"] == pytest.approx(np.exp(-1.5))
