@@ -17,7 +17,15 @@ from beeline.errors import SettingError, nearest
 
 __all__ = ["PINNED_WORLDS", "FamilyDefinition", "read_worlds"]
 
-PINNED_WORLDS: Mapping[str, Mapping[str, str]] = {"1.0.0": {}}
+PINNED_WORLDS: Mapping[str, Mapping[str, str]] = {
+    "1.0.0": {
+        "transit_routing": "e5e18c7db2526f14a3245e965ecc5ce0e9867e801d29b74c3544aadef59806f8",
+        "basket_assembly": "92014db823662b04b45a72eb38d963ac46df7352bccd508da9b3e4ff880f5eb2",
+        "station_siting": "7b1ac02ccfb69ad700beceb14f3f3209cf5ff807b1e500a88ce812866597ca41",
+        "authorization_planning": "27d1485206fd6c8d716a7587ae4622eddefbc48cc9e60c109eebc916c2f3a8f7",
+        "series_portfolio": "7775c98275de01a9ac2c73efe6c0cb73ffe0a371177185f1182e6291505592ef",
+    },
+}
 """Digest of each family's definition in each released version."""
 
 
