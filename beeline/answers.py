@@ -21,6 +21,7 @@ from beeline.digest import digest_of
 from beeline.errors import SettingError
 from beeline.lines import compact
 from beeline.model import Model
+from beeline.model_arm import option_weights
 from beeline.question import Answer, Question
 from beeline.records import Cell
 from beeline.services import Caps, Services
@@ -143,9 +144,14 @@ class Reusing(Model):
         return self.inner.describe()
 
     def _keep(self, key: str, question: Question, answer: Answer) -> None:
-        # What was refused or unusable once may be answered the next time.
-        if not answer.refused and answer.problem is None:
-            self._store.put(key, question, answer)
+        # What was refused or unusable once may be answered the next time. Names that are no option
+        # decide nothing, and a host may put anything there.
+        if option_weights(answer, question.options)[1] is not None:
+            return
+        given = answer.probabilities
+        if isinstance(given, Mapping):
+            given = {name: given[name] for name in question.options if name in given}
+        self._store.put(key, question, replace(answer, probabilities=given))
 
     def _key(self, question: Question) -> str:
         return f"{self._self[:32]}{asked(question)}"

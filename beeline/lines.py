@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,6 @@ def read_lines(path: Path, what: str) -> tuple[dict[str, Any], list[dict[str, An
         header, *lines = (json.loads(line.decode("utf-8", "surrogatepass")) for line in text.splitlines())
         if not all(isinstance(line, dict) for line in (header, *lines)):
             raise ValueError("a line that is not an object")
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise StorageError(f"cannot read the {what} {path}: {error}") from error
     return header, lines

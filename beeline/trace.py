@@ -131,6 +131,9 @@ class Trace:
             "choice": replies.choice,
             "disagrees": replies.disagrees,
         }
+        if len(top) == TOP and top[-1][0] == top[0][0] and not fallback:
+            # More may share the first place than fit into "top".
+            line["tied"] = sorted(i for i, w in zip(order, weights, strict=True) if w == top[0][0])
         self._append(line)
 
     def _append(self, line: dict[str, Any]) -> None:

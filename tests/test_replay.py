@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -88,6 +89,20 @@ def test_a_trace_gives_the_record_again(first: Path, tmp_path: Path) -> None:
     assert full(tmp_path, *NAME) == full(first, *NAME)
 
 
+@pytest.mark.parametrize("damage", ['"seconds":NaN', '"seconds":-1.0'])
+@pytest.mark.parametrize("kind", ["archive", "traces"])
+def test_a_time_that_cannot_be_is_one_sentence(first: Path, tmp_path: Path, kind: str, damage: str) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(first / "results" / kind, source / kind)
+    [path] = source.rglob("1.1.jsonl.gz")
+    text = re.sub(r'"seconds":[0-9.e-]+', damage, gzip.decompress(path.read_bytes()).decode())
+    path.write_bytes(gzip.compress(text.encode()))
+    run = replayed(first, tmp_path, source, "trials=1")
+    assert run.returncode == 1
+    assert "question 1: a damaged line" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
 def test_what_was_kept_of_another_question_is_refused(first: Path, tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(first / "results" / "archive", source / "archive")
@@ -99,8 +114,29 @@ def test_what_was_kept_of_another_question_is_refused(first: Path, tmp_path: Pat
     assert "Traceback" not in run.stderr
 
 
+def test_a_trace_gives_a_draw_among_many_ties_again(tmp_path: Path) -> None:
+    """Version 2.0.0 draws among all that are equally likely, of which a trace lists five as likeliest."""
+    settings = ("version=2.0.0", "trials=1")
+    with FakeServer("uniform") as server:
+        run = asked(server, *settings)
+        assert beeline(tmp_path, *run).returncode == 0
+    name = ("2.0.0", *NAME[1:])
+    before = full(tmp_path, *name)
+    assert before[0]["arms"]["model"]["ties"] > 5
+    there = (tmp_path / "results").rename(tmp_path / "there")
+    again = beeline(tmp_path, *run, f"model.replay={there}")
+    assert again.returncode == 0, again.stderr
+    assert full(tmp_path, *name) == before
+
+
 @pytest.mark.parametrize(
-    "damage", [b"", b"\x1f\x8b\x08junk", gzip.compress(b'{"model_id":"m"}\n{"asked":1}\n')]
+    "damage",
+    [
+        b"",
+        b"\x1f\x8b\x08junk",
+        gzip.compress(b'{"model_id":"m"}\n{"asked":1}\n'),
+        gzip.compress(b"", mtime=0)[:10] + b"\xff" * 20,  # no error of the operating system, but of zlib
+    ],
 )
 def test_a_damaged_archive_is_one_sentence(first: Path, tmp_path: Path, damage: bytes) -> None:
     source = tmp_path / "source"
@@ -160,6 +196,19 @@ def test_a_deterministic_model_is_asked_once(tmp_path: Path) -> None:
         assert mine["arms"]["model"].pop("cached") == mine["arms"]["model"]["requests"]
         assert other["arms"]["model"].pop("cached") == 0
     assert ours == theirs
+
+
+def test_unusable_answers_are_not_reused(tmp_path: Path) -> None:
+    """docs/replay.md: refused and unusable answers are never kept."""
+    with FakeServer("all_zero@5-8") as server:
+        run = asked(server, "trials=1", "reuse=on", "model.deterministic=true")
+        assert beeline(tmp_path, *run).returncode == 0
+        assert full(tmp_path, *NAME)[0]["arms"]["model"]["invalid_answers"] == 4
+        (tmp_path / "results").rename(tmp_path / "before")
+        assert beeline(tmp_path, *run).returncode == 0
+    arm = full(tmp_path, *NAME)[0]["arms"]["model"]
+    assert arm["invalid_answers"] == 0
+    assert 0 < arm["cached"] < arm["requests"]
 
 
 def test_reuse_needs_a_promise(tmp_path: Path) -> None:
