@@ -113,9 +113,17 @@ def read_wording(path: Path) -> Wording:
 
     try:
         data = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
+    except OSError as error:
+        raise SettingError(f"cannot read the wording {path}: {error.strerror or error}") from error
     except Exception as error:  # yaml has a tree of errors of its own
-        raise SettingError(f"cannot read the wording {path}: {str(error).splitlines()[0]}") from error
-    if not isinstance(data, dict):
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark is not None else ""
+        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise SettingError(
+            f"cannot read the wording {path}{line}: {reason} (is it UTF-8 YAML, with texts in quotes?)"
+        ) from error
+    # OmegaConf reads a text alone as a key without a value.
+    if not isinstance(data, dict) or (len(data) == 1 and next(iter(data.items()))[1] is None):
         raise SettingError(f"the wording {path} must be a mapping with the keys name, {', '.join(_TEXTS)}")
     known = ("name", *_TEXTS)
     for key in data:
