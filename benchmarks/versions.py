@@ -86,14 +86,20 @@ def sparrow() -> Model:
     return model  # type: ignore[no-any-return]
 
 
+_last: dict[frozenset[str], Answer] = {}
+
+
 def answer(model: str, question: Question) -> Answer:
-    """Of one of MODELS."""
-    given = sparrow().answer_now(question)
-    if model != "sparrow":
-        weights, _ = option_weights(given, question.options)
-        given.probabilities = [round(weight, 2) for weight in weights]
-        given.choice = None
-    return given
+    """Of one of MODELS. Asked again in another order, sparrow says the same: it is not asked."""
+    options = frozenset(question.options)
+    given = _last.get(options)
+    if given is None:
+        _last.clear()
+        given = _last[options] = sparrow().answer_now(question)
+    if model == "sparrow":
+        return given
+    weights, _ = option_weights(given, question.options)
+    return replace(given, probabilities=[round(weight, 2) for weight in weights], choice=None)
 
 
 def search(task: Task) -> dict[str, Any]:
@@ -102,6 +108,7 @@ def search(task: Task) -> dict[str, Any]:
     made = plan(domain, version)
     offline = run_offline(TrialTask(made, trial))
     space = open_space(made, trial, offline["instance"])
+    _last.clear()
     steps = begin_model_arm(made, space, trial, sparrow(), UsabilityGuard(10**9), False)
     try:
         question = next(steps)

@@ -93,11 +93,12 @@ class Compare(Study):
                     known = [*present[version], "heuristic", "random"]
                     raise SettingError(
                         f"no records of {model} on {', '.join(domains)} (version {version}, {wanted.of}) in "
-                        f"{results}: {nearest(model, known)}"
+                        f"{results}: {nearest(model, known)}; one that has none yet has to run first"
                     )
         if len(found) < 2:
             raise SettingError(
-                f"study=compare needs two with records on {', '.join(domains)} in {results}, and there is "
+                f"study=compare needs two with records on {', '.join(domains)} (version "
+                f"{', '.join(versions)}, {wanted.of}) in {results}, and there is "
                 f"{', '.join(found) or 'none'}: run others first, or add study.models=[NAME,heuristic]"
             )
         _check_same_trials(found)
