@@ -2,7 +2,7 @@
 
 * ``unclean``: trials with refusals, invalid answers or retries. The new result stays only when it
   has fewer of them: the score has no say, so that nobody draws until a score pleases.
-* ``untraced``: trials whose trace is missing. The new result stays, since a trace and a record of
+* ``untraced``: trials of a model whose trace is missing. The new result stays, since a trace and a record of
   different searches would contradict each other.
 """
 
@@ -31,7 +31,9 @@ def again_owed(rerun: str | None, results: Path, records: Sequence[Record]) -> s
     if rerun == "unclean":
         return {record.key for record in records if uncleanness(record)}
     if rerun == "untraced":
-        return {r.key for r in records if not r.cell.trace_path(results, *r.key).is_file()}
+        # Without a model nothing was traced, and nothing would be.
+        asked = [record for record in records if "model" in record.arms]
+        return {r.key for r in asked if not r.cell.trace_path(results, *r.key).is_file()}
     return set()
 
 

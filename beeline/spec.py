@@ -267,6 +267,10 @@ def _rerun(config: Mapping[str, Any]) -> str | None:
     value = config["rerun"]
     if value is not None and value not in RERUNS:
         raise SettingError(f"rerun={value}: {nearest(str(value), RERUNS)}")
+    if value == "untraced" and not _switch(config, "traces"):
+        raise SettingError(
+            "rerun=untraced with traces=off would run the same trials again each time: set traces=on"
+        )
     return None if value is None else str(value)
 
 

@@ -252,3 +252,15 @@ def test_untraced_trials_run_again(tmp_path: Path) -> None:
     assert beeline(tmp_path, *run, "rerun=untraced").returncode == 0
     assert b'"step":1' in gzip.decompress(gone.read_bytes())
     assert len(gzip.decompress(content)) > 0
+
+
+def test_untraced_trials_are_not_run_for_nothing(tmp_path: Path) -> None:
+    run = ["domain=countdown", "model=first_option", "trials=1", "traces=off"]
+    assert beeline(tmp_path, *run).returncode == 0
+    refused = beeline(tmp_path, *run, "rerun=untraced")
+    assert (refused.returncode, "set traces=on" in refused.stderr) == (2, True)
+    baseline = ["domain=countdown", "study=baseline", "trials=1"]
+    for more in ([], ["rerun=untraced"]):
+        assert beeline(tmp_path, *baseline, *more).returncode == 0
+    [path] = (tmp_path / "results").glob("*/*/baseline/*.jsonl")
+    assert len(path.read_text("utf-8").splitlines()) == 1
