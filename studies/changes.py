@@ -98,10 +98,16 @@ def changed_share(
 def share_of(by_trial: Mapping[int, Changes], first: bool = False) -> Interval | None:
     """Changed of met decisions (``first``: of first decisions only), trials as clusters; None
     when there are none."""
-    parts = [by_trial[trial] for trial in sorted(by_trial)]
+    parts = [by_trial[trial] for trial in sorted(by_trial) if by_trial[trial].met]
     if first:
         return share_over_clusters([p.first_changed for p in parts], [p.first_met for p in parts])
-    return share_over_clusters([p.changed for p in parts], [p.met for p in parts])
+    share = share_over_clusters([p.changed for p in parts], [p.met for p in parts])
+    if share is None or share.value:
+        return share
+    # Without a change nothing tells how they come in clumps, and the bound above would be that of a
+    # decision a trial. But a pair changes once at most: what is unlikely of trials is so of pairs.
+    pairs_to_met = sum(p.first_met for p in parts) / sum(p.met for p in parts)
+    return Interval(0.0, 0.0, share.high * pairs_to_met)
 
 
 def _steps(path: Path) -> Generator[dict[str, Any], None, None]:

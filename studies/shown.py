@@ -46,10 +46,18 @@ def in_cases(p_value: float) -> str:
 
 
 def percent(interval: Interval | None) -> str:
-    """A share in percent with its bounds; empty for None."""
+    """A share in percent with its bounds; empty for None. What is above 0 is never shown as 0.
+
+    >>> percent(Interval(0.0625, 0.03, 0.1)), percent(Interval(0.00015, 0.0, 0.0009))
+    ('6.2% (3.0 to 10.0)', '0.015% (0.0 to 0.1)')
+    """
     if interval is None:
         return ""
-    return f"{interval.value:.1%} ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
+    value, low, high = (
+        f"{100 * share:.1f}" if share == 0 or share >= 0.0005 else f"{100 * share:.2g}"
+        for share in (interval.value, interval.low, interval.high)
+    )
+    return f"{value}% ({low} to {high})"
 
 
 def plain(interval: Interval | None) -> dict[str, float | None] | None:

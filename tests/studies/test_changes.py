@@ -12,6 +12,7 @@ import pytest
 from beeline.errors import StorageError
 from beeline.lines import compact, write_lines
 from beeline.records import Cell
+from beeline.statistics.shares import wilson
 from studies.changes import Changes, changed_share, compare_paths, compare_traces, share_of
 
 
@@ -53,14 +54,14 @@ def test_another_order_is_another_question() -> None:
     assert compare_paths(ours, theirs, False) == Changes(3, 1, 1, 0)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3])
-def test_a_planted_share_comes_back(share: float) -> None:
-    """50 trials of 30 decisions, each changed with the same chance until one is."""
+@pytest.mark.parametrize(("share", "decisions"), [(0.001, 200), (0.05, 30), (0.3, 30)])
+def test_a_planted_share_comes_back(share: float, decisions: int) -> None:
+    """50 trials, each decision changed with the same chance until one is."""
     held = first = 0
     for seed in range(200):
         until = np.random.RandomState(seed).geometric(share, 50)
         by_trial = {
-            trial: Changes(min(n, 30), int(n <= 30), 1, int(n == 1))
+            trial: Changes(min(n, decisions), int(n <= decisions), 1, int(n == 1))
             for trial, n in enumerate(until.tolist(), start=1)
         }
         every, opening = share_of(by_trial), share_of(by_trial, first=True)
@@ -75,7 +76,13 @@ def test_no_change_is_found_where_there_is_none() -> None:
     found = share_of({trial: Changes(20, 0, 1, 0) for trial in range(40)})
     assert found is not None
     assert (found.value, found.low) == (0, 0)
-    assert 0 < found.high < 0.1
+    # One change in all has a higher bound, not a lower one.
+    one = share_of({trial: Changes(20, int(trial == 0), 1, 0) for trial in range(40)})
+    assert one is not None
+    assert 0 < found.high < one.high < 0.01
+    assert found.high == pytest.approx(wilson(0, 40).high / 20)
+    thrice = share_of({trial: Changes(60, 0, 3, 0) for trial in range(40)})
+    assert thrice == found
     assert share_of({}) is None
     assert share_of({1: Changes()}) is None
 
