@@ -63,10 +63,10 @@ class RayEngine(Engine):
         self._runners: Pool | None = None
         self._keeper: HostKeeper | None = None
         self._progress = Progress()
+        self._asking: Asking | None = None
         self._run = ""
         self._asked_at_home = False
         self._guard = UsabilityGuard()
-        self._said_small = False
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
@@ -84,13 +84,11 @@ class RayEngine(Engine):
 
     def start(self, owed: int, asking: Asking | None, progress: Progress) -> None:
         """Connect to Ray, see that what is asked for can be placed, and place it."""
-        self._progress = progress
-        first = self._session is None
+        self._progress, self._asking = progress, asking
         wanted = self.settings.workers if asking is None or not asking.in_loop else None
         self._session = connect(self.settings.address, wanted or os.cpu_count() or 1)
         self._check_room(asking)
-        if first:
-            self._say_where()
+        self._say_where()
         self._say_if_small(owed, asking)
         self._run = f"{os.getpid()}-{next(_RUNS)}"
         self._workers = self._pool(ComputeWorker, "worker", WORKER_CPUS, False)
@@ -240,7 +238,8 @@ class RayEngine(Engine):
     def _say_where(self) -> None:
         session = self._session
         assert session is not None
-        if session.address != LOCAL:
+        if session.address != LOCAL and "where" not in session.said:
+            session.said.add("where")
             nodes = session.nodes()
             print(
                 f"Ray at {session.address}: {len(nodes)} nodes, {self._cpus()} CPUs",
@@ -252,7 +251,7 @@ class RayEngine(Engine):
         """Say so, once, when a run cannot gain from Ray."""
         session = self._session
         assert session is not None
-        if self._said_small:
+        if "small" in session.said:
             return
         cores = os.cpu_count() or 1
         why = None
@@ -265,14 +264,17 @@ class RayEngine(Engine):
         elif owed <= 2 * cores:
             why = f"{owed} trials are soon done by the {cores} cores of this machine"
         if why is not None:
-            self._said_small = True
+            session.said.add("small")
             print(
                 f"note: this run gains nothing from engine=ray: {why}; engine=local is sooner",
                 file=sys.stderr,
             )
 
     def _notice(self, text: str | None) -> None:
-        self._progress.notice = text
+        if self._asking is not None:
+            self._asking.services.notice(text)
+        else:
+            self._progress.notice = text
 
     def _too_often(self, task: TrialTask) -> WorkerError:
         return WorkerError(

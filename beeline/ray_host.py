@@ -36,6 +36,7 @@ class HostKeeper:
         self._handle: Any = None
         self._hello: Any = None
         self._deaths = 0
+        self._notice: str | None = None
         self._changing = asyncio.Lock()
         self._pump: asyncio.Task[None] | None = None
         self._purse: Purse | None = None
@@ -119,7 +120,8 @@ class HostKeeper:
 
     def _enter(self, news: Collected) -> Any:
         self._progress.expansions += news.answered
-        if news.notice != self._progress.notice:
+        if news.notice != self._notice:
+            self._notice = news.notice
             self._asking.services.notice(news.notice)
         return self._purse.apply(news.ops) if self._purse is not None else []
 

@@ -65,6 +65,8 @@ class Session:
         """What connecting took."""
         self.kept: dict[Any, Any] = {}
         """What jobs leave for the next one (pools of actors)."""
+        self.said: set[str] = set()
+        """What a person was told, which is told once."""
         self._folder, self._lock = folder, lock
 
     def nodes(self) -> list[Node]:
