@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -16,6 +16,10 @@ from beeline.statistics.variance import Components, by_trials, variance_componen
 from studies.changes import Changes, compare_traces, share_of
 
 __all__ = ["Repeated", "find_changes", "measure_repeats"]
+
+
+_ROUNDING = 1e-20
+"""Variances below are rounding: two scores that differ do so by 1 / 2,500 or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +90,27 @@ def measure_repeats(
             name: tuple(geometric_mean([s for k, s in found.items() if k[2] == r]) for r in repeats)
             for name, found in whole.items()
         },
-        components=variance_components(values) if several else None,
-        resampled=by_trials(values, [*path, "components"]) if several else None,
+        components=_exact(variance_components(values)) if several else None,
+        resampled=_exact(by_trials(values, [*path, "components"])) if several else None,
         scores_changed=wilson(uneven, values.shape[0] * values.shape[1]),
         between_repeats=share_of(between_repeats or {}),
         first_question=share_of(between_repeats or {}, first=True),
         between_orders=share_of(between_orders or {}),
     )
+
+
+def _exact(found: Components) -> Components:
+    """The components without what rounding leaves of equal scores: the mean of three equal logs is
+    not quite each of them, and would make chance of nothing."""
+
+    def part(interval: Interval) -> Interval:
+        value, low, high = (
+            bound if bound > _ROUNDING else 0.0 for bound in (interval.value, interval.low, interval.high)
+        )
+        return Interval(value, low, high)
+
+    order, repeat = (None if it is None else part(it) for it in (found.order, found.repeat))
+    return replace(found, trial=part(found.trial), order=order, repeat=repeat)
 
 
 def find_changes(
