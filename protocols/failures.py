@@ -23,8 +23,8 @@ from typing import Any
 
 __all__ = ["Verdict", "clean", "explain", "hinted_wait", "judge", "says_refusal"]
 
-#: Parts of a 429 body that mean: waiting will not help (OpenAI's code, Cloudflare's sentence).
-_CREDIT = re.compile(rb"insufficient_quota|free allocation", re.IGNORECASE)
+#: Parts of a 429 body that mean: waiting will not help (OpenAI's code, Cloudflare's sentence and codes).
+_CREDIT = re.compile(rb'insufficient_quota|free allocation|"code"\s*:\s*"?(?:3036|4006)\b', re.IGNORECASE)
 #: Statuses under which a host reports that a model declined. Never those about keys, credit,
 #: addresses, size or rate, whatever their body says.
 _REFUSING = frozenset((400, 403, 409, 422, 424, 451))

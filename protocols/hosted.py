@@ -264,6 +264,12 @@ class HostedModel(Model):
                 f"model {self.name} takes 2 to {self.max_options} options a question, "
                 f"not {len(question.options)}"
             )
+        if len(set(question.options)) != len(question.options):
+            twice = next(o for o in question.options if question.options.count(o) > 1)
+            raise ModelError(
+                f"two options of a question have the same text, {self._short(twice)}: it is not sent, since "
+                "one of them would be lost"
+            )
         pairs = self.settings.replace
         sent = self._replaced(question, pairs) if pairs else question
         body = self.request_body(sent)

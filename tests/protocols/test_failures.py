@@ -29,11 +29,17 @@ def test_never_retried(status: int) -> None:
     [
         b'{"error":{"message":"no","code":"insufficient_quota"}}',
         b'{"errors":[{"code":4006,"message":"you have used up your daily Free Allocation"}]}',
+        b'{"errors":[{"message":"limit reached","code": 3036}]}',  # the code alone, in other words
     ],
 )
 def test_a_429_about_credit_is_final(body: bytes) -> None:
     assert not judge(429, {"retry-after": "1"}, body, 0.0).retry
     assert judge(500, {}, body, 0.0).retry  # the words count only with 429
+
+
+@pytest.mark.parametrize("code", ["3040", "30360", "14006"])
+def test_another_code_of_a_429_is_waited_out(code: str) -> None:
+    assert judge(429, {}, b'{"errors":[{"code":%s,"message":"no capacity"}]}' % code.encode(), 0.0).retry
 
 
 @pytest.mark.parametrize(

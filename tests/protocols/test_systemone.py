@@ -117,6 +117,13 @@ def test_too_few_or_too_many_options_are_never_sent(options: tuple[str, ...]) ->
         assert server.requests == 0
 
 
+def test_two_options_with_one_text_are_never_sent() -> None:
+    with FakeServer() as server:
+        with pytest.raises(ModelError, match="two options of a question have the same text, 'B'"):
+            ask(system_one(server.base_url), question("A", "B", "C", "B"))
+        assert server.requests == 0
+
+
 # --- good replies ---------------------------------------------------------------------------
 
 
