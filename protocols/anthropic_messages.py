@@ -18,6 +18,7 @@ from typing import Any
 
 from beeline.errors import SettingError
 from beeline.question import Answer, Question
+from beeline.spend_caps import tokens
 from protocols.numbered import SCHEMA_NAME, NumberedModel, NumberedSettings, take_number, take_text
 from protocols.settings import setting
 
@@ -86,10 +87,12 @@ class AnthropicMessages(NumberedModel):
         usage = body.get("usage")
         if answer.input_tokens is None or not isinstance(usage, dict):
             return
+        total = answer.input_tokens
         for name in _CACHES:
             value = usage.get(name)
             if isinstance(value, float) and 0.0 <= value <= 1e12:
-                answer.input_tokens += int(value)
+                total += int(value)
+        answer.input_tokens = tokens(total)
 
     def read_answer(self, body: dict[str, Any], question: Question, answer: Answer) -> None:
         """Take the number from the tool's input, or from the text."""

@@ -107,6 +107,7 @@ def test_a_pick(body: Any, structure: str) -> None:
             {"input_tokens": 100, "cache_read_input_tokens": None, "cache_creation_input_tokens": -1},
             (100, None),
         ),
+        ({"input_tokens": 100, "cache_read_input_tokens": 1e12, "output_tokens": 9}, (None, 9)),
         ({"cache_read_input_tokens": 800}, (None, None)),
         (None, (None, None)),
     ],
