@@ -23,7 +23,7 @@ from beeline.statistics.variance import Components
 from beeline.study import Condition, Study
 from studies.repeats import Repeated, find_changes, measure_repeats
 from studies.sensitivity import navigation_only, settings_of
-from studies.shown import number, percent, plain, series, span
+from studies.shown import fine, percent, plain, series, span
 
 if TYPE_CHECKING:
     from beeline.spec import Spec
@@ -104,7 +104,12 @@ class Repeatability(Study):
 def _sentence(found: Repeated) -> str:
     trials = f"{found.trials} {'trial' if found.trials == 1 else 'trials'}"
     low, high = min(found.all_scores), max(found.all_scores)
-    between = number(low) if number(low) == number(high) else f"between {number(low)} and {number(high)}"
+    same = fine(low) == fine(high)
+    lay = (
+        f"scores came to {fine(low)} each time"
+        if same
+        else f"scores lay between {fine(low)} and {fine(high)}"
+    )
     decisions = ""
     if found.between_repeats is not None:
         decisions = (
@@ -115,7 +120,7 @@ def _sentence(found: Repeated) -> str:
     if not found.scores_changed.value:
         said = f"Over {trials} run {found.repeats} times, {decisions}no score changed"
     else:
-        said = f"Over {trials} run {found.repeats} times, {decisions}scores lay {between}"
+        said = f"Over {trials} run {found.repeats} times, {decisions}{lay}"
     if found.components is None:
         return f"{said}."
     shares = found.components.shares()
@@ -130,10 +135,10 @@ def _tables(found: Repeated) -> tuple[Table, ...]:
     by_order = tuple(
         (
             name,
-            number(score.value),
-            span(score),
-            "" if (again := found.rerun[name]) is None else span(again),
-            " ".join(number(value) for value in found.by_repeat[name]),
+            fine(score.value),
+            span(score, fine),
+            "" if (again := found.rerun[name]) is None else span(again, fine),
+            " ".join(fine(value) for value in found.by_repeat[name]),
         )
         for name, score in found.scores.items()
     )

@@ -18,7 +18,7 @@ from beeline.settings import read_settings
 from beeline.study import BENCHMARK, Condition, Study
 from studies.changes import changed_share
 from studies.effects import Measured, measure
-from studies.shown import in_cases, number, percent, plain, series, span
+from studies.shown import fine, in_cases, percent, plain, series, span
 
 if TYPE_CHECKING:
     from beeline.spec import Spec
@@ -75,13 +75,13 @@ class Sensitivity(Study):
             score = found.effects[0].score
             return (
                 f"{what} made no difference: {len(found.effects)} {self.factors} gave each of {trials} the "
-                f"same score, {number(score.value)} ({span(score)}) overall."
+                f"same score, {fine(score.value)} ({span(score, fine)}) overall."
             )
         lowest = min(found.effects, key=lambda e: e.score.value)
         highest = max(found.effects, key=lambda e: e.score.value)
         said = (
             f"{what} moved the score over {trials} by a factor of {found.range_ratio:.2f}, from "
-            f"{number(lowest.score.value)} ({lowest.condition}) to {number(highest.score.value)} "
+            f"{fine(lowest.score.value)} ({lowest.condition}) to {fine(highest.score.value)} "
             f"({highest.condition})"
         )
         if not found.can_tell:
@@ -105,7 +105,7 @@ class Sensitivity(Study):
 
     def _tables(self, found: Measured) -> tuple[Table, ...]:
         by_score = tuple(
-            (e.condition, number(e.score.value), span(e.score), str(e.unsolved)) for e in found.effects
+            (e.condition, fine(e.score.value), span(e.score, fine), str(e.unsolved)) for e in found.effects
         )
         against = tuple(
             (
@@ -123,13 +123,13 @@ class Sensitivity(Study):
         return (
             Table(
                 f"Scores, {found.trials} trials",
-                (self.factor, "score", "95% interval", "unsolved"),
+                ("condition", "score", "95% interval", "unsolved"),
                 by_score,
                 ("Geometric means; the interval is for other trials of the same kind.",),
             ),
             Table(
                 "Against the benchmark's condition, on the same trials",
-                (self.factor, "ratio", "95% interval", "p", "Holm p", "w-t-l", "changed"),
+                ("condition", "ratio", "95% interval", "p", "Holm p", "w-t-l", "changed"),
                 against,
                 (
                     "ratio: of scores, above 1 where better than the benchmark's. p: sign-flip test; Holm p: "

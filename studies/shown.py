@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from beeline.analysis import Series
 from beeline.statistics import Interval
 
-__all__ = ["in_cases", "number", "percent", "plain", "series", "span"]
+__all__ = ["fine", "in_cases", "number", "percent", "plain", "series", "span"]
 
 
 def series(label: str, x: Sequence[str], intervals: Sequence[Interval]) -> Series:
@@ -31,9 +31,18 @@ def number(value: float) -> str:
     return f"{value:.2f}" if value >= 0.01 or value == 0 else f"{value:.2g}"
 
 
-def span(interval: Interval) -> str:
+def fine(value: float) -> str:
+    """Two decimals from 0.1 up, else two significant digits: for scores that are to be told apart.
+
+    >>> fine(0.512), fine(0.0387), fine(0.0041)
+    ('0.51', '0.039', '0.0041')
+    """
+    return f"{value:.2f}" if value >= 0.0995 or value == 0 else f"{value:.2g}"
+
+
+def span(interval: Interval, show: Callable[[float], str] = number) -> str:
     """The bounds."""
-    return f"{number(interval.low)} to {number(interval.high)}"
+    return f"{show(interval.low)} to {show(interval.high)}"
 
 
 def in_cases(p_value: float) -> str:

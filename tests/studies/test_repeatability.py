@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -180,6 +181,14 @@ def test_sentences_without_traces(tmp_path: Path) -> None:
     )
     assert conclude(np.array([[[-1.0, -2.0]]]), tmp_path) == (
         "Over 1 trial run 2 times, scores lay between 0.14 and 0.37."
+    )
+
+
+def test_scores_that_print_alike_are_said_once(tmp_path: Path) -> None:
+    values = np.full((4, 1, 2), math.log(0.05))
+    values[0, 0] += (0.0001, -0.0001)
+    assert conclude(values, tmp_path).startswith(
+        "Over 4 trials run 2 times, scores came to 0.05 each time; of"
     )
 
 
