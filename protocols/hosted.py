@@ -15,7 +15,7 @@ import math
 import re
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar, Self
 from urllib.parse import quote, urlsplit
@@ -321,7 +321,7 @@ class HostedModel(Model):
             if raw == body or self._reads_alike(raw, question, reply, answer):
                 answer.raw = raw
             else:
-                _forget_foreign(answer, question)
+                answer = _without_foreign(answer, question)
         return answer
 
     def _reads_alike(self, raw: bytes, question: Question, reply: Reply | None, answer: Answer) -> bool:
@@ -331,7 +331,8 @@ class HostedModel(Model):
             again = self._read(raw, question, reply)
         except ModelError:
             return False
-        return again == answer
+        # Names that are no option may differ: nothing depends on them.
+        return _without_foreign(again, question) == _without_foreign(answer, question)
 
     def _read(self, body: bytes, question: Question, reply: Reply | None) -> Answer:
         tidy = self._http.tidy if self._http is not None else _tidy
@@ -502,13 +503,14 @@ def _restore(answer: Answer, sent: Question, asked: Question) -> None:
         answer.choice = back.get(answer.choice, answer.choice)
 
 
-def _forget_foreign(answer: Answer, question: Question) -> None:
-    """Drop names that are no option: what is kept in place of a body may repeat no secret."""
+def _without_foreign(answer: Answer, question: Question) -> Answer:
+    """The answer without names that are no option, which may repeat a secret."""
     given = answer.probabilities
-    if isinstance(given, Mapping) and given:
-        answer.probabilities = {name: given[name] for name in question.options if name in given}
-        if not answer.probabilities and answer.problem is None:
-            answer.problem = "none of the shown options named"
+    if not isinstance(given, Mapping) or not given:
+        return answer
+    known = {name: given[name] for name in question.options if name in given}
+    problem = answer.problem if known or answer.problem else "none of the shown options named"
+    return replace(answer, probabilities=known, problem=problem)
 
 
 def _count(usage: Mapping[str, Any], names: Sequence[str]) -> int | None:

@@ -605,8 +605,10 @@ def test_what_is_kept_says_what_the_reply_said(key: str, monkeypatch: pytest.Mon
     [answer] = ask(client, question())
     line = answer_line(question(), answer)
     again = client.reread(line["body"].encode(), question()) if "body" in line else answer_from(line)
-    assert key == KEY or "body" not in line
+    # A true key stands only among names that are no option: the body can stay.
+    assert ("body" in line) == (key == KEY)
     assert KEY not in json.dumps(line)
+    assert (f"the key {key}" in answer.probabilities) == (key == KEY)
     shown = question().options
     assert option_weights(again, shown) == option_weights(answer, shown) == ([0.25, 0.5, 0.0], None)
     assert (again.choice, again.problem, again.input_tokens) == (answer.choice, None, 100)
