@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from beeline.errors import SettingError
+from beeline.run import _plan
 from beeline.study import Condition
 from studies.order_sensitivity import OrderSensitivity
 from studies.sensitivity import benchmark_first
-from tests.studies.conditions import STUDIES, all_four, records_of, spec_of
+from tests.studies.conditions import DOMAINS, STUDIES, all_four, conditions_of, records_of, spec_of
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -40,6 +41,29 @@ def test_a_world_has_no_options(study: str) -> None:
 
 class _World:
     suite = "worlds"
+
+
+CHANGES = {
+    "order_sensitivity": "order",
+    "representation_sensitivity": "representation",
+    "wording_sensitivity": "wording",
+    "repeatability": "order",
+}
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("study", STUDIES)
+def test_conditions_differ_from_the_benchmark_in_one_thing(study: str, domain: str) -> None:
+    """So each has the same trials, drawn, measured and searched offline alike."""
+    spec, what = spec_of(domain, study), CHANGES[study]
+    plans = {name: _plan(spec, condition) for name, condition in conditions_of(spec).items()}
+    benchmark = plans.pop("benchmark")
+    assert plans
+    for name, made in plans.items():
+        changed = getattr(made, what)
+        assert changed != getattr(benchmark, what)
+        assert name == (changed.name if what == "wording" else changed)
+        assert replace(made, **{what: getattr(benchmark, what)}) == benchmark
 
 
 def test_a_condition_comes_once() -> None:
