@@ -3,6 +3,7 @@
 #
 #   sh docker/cluster.sh up             start it and wait until it answers   (make cluster-up)
 #   sh docker/cluster.sh run ARGS...    a run of beeline on the head
+#   sh docker/cluster.sh alone ARGS...  a run of beeline without Ray, in a container of its own
 #   sh docker/cluster.sh down           end it; results and volumes stay     (make cluster-down)
 #   sh docker/cluster.sh ARGS...        anything else goes to compose: ps, logs, config
 #
@@ -60,6 +61,10 @@ up)
 run)
     shift
     stack exec ray-head beeline "$@"
+    ;;
+alone)
+    shift
+    stack run --rm runner "$@"
     ;;
 down)
     shift

@@ -117,14 +117,14 @@ def where():
 met = set(ray.get([where.remote() for _ in range(20)]))
 print(f"   Ray: {len(nodes)} nodes, {ray.cluster_resources()[chr(67) + chr(80) + chr(85)]:.0f} CPUs; 20 tasks that import beeline ran on {len(met)} of them")
 assert len(met) == 2' >"$work/said" 2>>"$work/stack.log"
-grep Ray: "$work/said"
+grep '^   Ray:' "$work/said"
 took
 
 say "the same trials on the cluster (engine=ray), started on the head, tracked on the server"
 start=$(date +%s)
 sh docker/cluster.sh exec -T ray-head beeline domain=countdown model=sparrow "trials=$TRIALS" \
     engine=ray engine.address=auto >"$work/said" 2>>"$work/stack.log"
-grep -v "^exit code" "$work/said"
+grep -vE "^(\['podman|using podman|podman exec|exit code)" "$work/said" # what podman-compose says
 took
 "$PY" docker/same_records.py "$BEELINE_RESULTS" "$work/outside"
 record=$BEELINE_RESULTS/1.0.0/sparrow/score/countdown.benchmark.jsonl

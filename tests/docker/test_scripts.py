@@ -242,6 +242,7 @@ def test_cluster_makes_rays_token_once_for_its_owner_alone(programs: Path, tmp_p
     ("arguments", "told"),
     [
         (["run", "domain=countdown", "trials=2"], "exec ray-head beeline domain=countdown trials=2"),
+        (["alone", "domain=tiles"], "run --rm runner domain=tiles"),
         (["down"], "down"),
         (["down", "--volumes"], "down --volumes"),
         (["logs", "mlflow"], "logs mlflow"),
