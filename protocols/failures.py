@@ -25,9 +25,9 @@ __all__ = ["Verdict", "clean", "explain", "hinted_wait", "judge", "says_refusal"
 
 #: Parts of a 429 body that mean: waiting will not help (OpenAI's code, Cloudflare's sentence and codes).
 _CREDIT = re.compile(rb'insufficient_quota|free allocation|"code"\s*:\s*"?(?:3036|4006)\b', re.IGNORECASE)
-#: Statuses under which a host reports that a model declined. Never those about keys, credit,
-#: addresses, size or rate, whatever their body says.
-_REFUSING = frozenset((400, 403, 409, 422, 424, 451))
+#: Statuses under which a host reports that a model declined (502: a gateway hands on what its provider
+#: said). Never those about keys, credit, addresses, size or rate, whatever their body says.
+_REFUSING = frozenset((400, 403, 409, 422, 424, 451, 502))
 _REFUSAL_CODES = re.compile(
     r"(model_)?refus(al|ed)|content_(filter(ed)?|polic(y|y_violation)|moderation|blocked|management_policy)"
     r"|moderation(_blocked|_error|_flagged|_required)?|safety(_violation|_blocked|_refusal)?|policy_violation"
@@ -132,7 +132,8 @@ def says_refusal(status: int, body: bytes) -> bool:
     """Whether an error reply means that the model declined this one question.
 
     Some hosts report a refusal as an API error (protocols.md 12.13). Such a question is counted as
-    refused; everything else about 4xx ends the run. So this is cautious: only a JSON error object
+    refused; everything else about 4xx ends the run, and a refusal that is tried again costs a question
+    all its tries. So this is cautious: only a JSON error object
     whose own code, type or message says so, and nothing in it about keys, accounts or fields.
     """
     if status not in _REFUSING:

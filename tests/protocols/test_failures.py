@@ -147,7 +147,7 @@ def test_clean_cuts_and_replaces() -> None:
     assert clean("x" * 400, 10) == "x" * 9 + "\u2026"
 
 
-@pytest.mark.parametrize("status", [400, 403, 422, 451])
+@pytest.mark.parametrize("status", [400, 403, 422, 451, 502])
 @pytest.mark.parametrize(
     "body",
     [
@@ -183,6 +183,8 @@ NO_REFUSALS = [
     (422, {"detail": {"message": "the option 'the connection was refused' is too long"}}),
     (400, ["refusal"]),
     (400, "refusal"),
+    (502, {"error": {"code": 502, "message": "Provider returned error: no answer"}}),
+    (502, {"error": {"code": 502, "message": "upstream connection was refused"}}),
     (400, {"error": {"code": ["content_filter"], "message": {"refusal": 1}}}),
     *[(status, {"error": {"code": "content_filter"}}) for status in (401, 402, 404, 405, 413, 415, 429, 500)],
 ]
