@@ -33,7 +33,7 @@ class Failure:
     """Name of its nearest class in beeline.errors."""
     text: str
     node: str
-    """Ray's id of the node."""
+    """Ray's id of the node; empty for the driver's own (its ledger)."""
 
     @classmethod
     def of(cls, error: BeelineError, node: str) -> Failure:
@@ -44,7 +44,7 @@ class Failure:
     def error(self, node_name: str) -> BeelineError:
         """The error again, with the name of the node."""
         made: type[BeelineError] = getattr(errors, self.kind)
-        return made(f"{self.text} [node {node_name}]")
+        return made(f"{self.text} [node {node_name}]" if self.node else self.text)
 
 
 class RemoteFailure(Exception):

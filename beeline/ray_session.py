@@ -15,6 +15,7 @@ import fcntl
 import logging
 import os
 import shutil
+import socket
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -35,6 +36,7 @@ _PRIVATE = {
 }
 _MARK = "beeline_private"
 """A resource of private clusters, so that address=auto never takes one for the user's."""
+_KNOCK_S = 10.0
 _PREFIX = "beeline-ray-"
 _LONGEST_FOLDER = 30
 """Ray puts sockets below, whose paths may have 107 bytes."""
@@ -197,6 +199,7 @@ def _join(asked: str, started: float) -> Session:
     if os.environ.get("RAY_ADDRESS") and asked == os.environ["RAY_ADDRESS"]:
         where = f"RAY_ADDRESS={asked}"
     try:
+        _knock(asked)
         ray.init(address=asked, **_quiet())
         private = _MARK in ray.cluster_resources()
     except Exception as error:
@@ -213,6 +216,14 @@ def _join(asked: str, started: float) -> Session:
             "ray start --head, or use engine.address=local"
         )
     return Session(asked, None, None, time.monotonic() - started)
+
+
+def _knock(address: str) -> None:
+    """Raise OSError where nothing listens; Ray itself tries for many minutes."""
+    where = address.removeprefix("ray://").partition("/")[0]
+    host, colon, port = where.rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_S).close()
 
 
 def _quiet() -> dict[str, Any]:

@@ -189,8 +189,7 @@ class ModelHost(_Actor):
         except BeelineError as error:
             return Failure.of(error, node_id())
         except RemoteFailure as error:  # of the driver's meter
-            failure = error.failure
-            return Failure(failure.kind, failure.text, failure.node or node_id())
+            return error.failure
         self._answered += 1
         return answer
 
