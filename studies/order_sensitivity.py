@@ -48,3 +48,7 @@ class OrderSensitivity(Sensitivity):
         """The same for every domain with options."""
         navigation_only(spec)
         return self._conditions
+
+    def benchmark_is(self, spec: Spec) -> str:
+        """A random order."""
+        return "a random order, drawn anew for each question"

@@ -49,8 +49,17 @@ class RepresentationSensitivity(Sensitivity):
         known = [representation.name for representation in spec.domain.representations]
         if len(known) < 2:
             raise SettingError(f"domain {spec.domain_name} writes its states in one way only")
-        own = spec.definition.domain(spec.domain_name).representation or known[0]
+        own = _own(spec)
         for name in self.representations or ():
             find_representation(spec.domain, name)
         wanted = self.representations if self.representations is not None else known
         return benchmark_first(Condition(name=n, representation=n) for n in wanted if n != own)
+
+    def benchmark_is(self, spec: Spec) -> str:
+        """The version's representation."""
+        return f"the representation {_own(spec)!r} of version {spec.version}"
+
+
+def _own(spec: Spec) -> str:
+    """How the version writes the domain's states."""
+    return spec.definition.domain(spec.domain_name).representation or spec.domain.representations[0].name

@@ -6,6 +6,7 @@ The comparison is made by :mod:`studies.effects`, the share of decisions that ch
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -64,8 +65,12 @@ class Sensitivity(Study):
             tables=self._tables(found),
             figures=self._figures(found, f"{spec.model_name}, {spec.domain_name}"),
             data=_data(found),
-            notes=self._notes(found),
+            notes=(f"benchmark: {self.benchmark_is(spec)}.", *self._notes(found)),
         )
+
+    @abstractmethod
+    def benchmark_is(self, spec: Spec) -> str:
+        """What the benchmark's own condition does, for a note."""
 
     def sentence(self, found: Measured) -> str:
         """What was found, honestly."""

@@ -61,6 +61,10 @@ class WordingSensitivity(Sensitivity):
                 raise SettingError(f"study.file words a domain {domain!r}: {nearest(domain, known)}")
         return self._conditions(spec.definition.wording)
 
+    def benchmark_is(self, spec: Spec) -> str:
+        """The version's wording."""
+        return f"the wording {spec.definition.wording!r} of version {spec.version}"
+
     def _conditions(self, version: str) -> tuple[Condition, ...]:
         others = [WORDINGS[name] for name in self.wordings if name != version]
         if self.own is not None:

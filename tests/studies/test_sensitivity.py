@@ -103,6 +103,21 @@ def test_sentences_say_what_was_found(tmp_path: Path) -> None:
     )
 
 
+def test_a_note_says_what_the_benchmarks_condition_is(tmp_path: Path) -> None:
+    expected = {
+        ("order_sensitivity", "1.0.0"): "benchmark: a random order, drawn anew for each question.",
+        ("wording_sensitivity", "1.0.0"): "benchmark: the wording 'plain' of version 1.0.0.",
+        ("representation_sensitivity", "1.0.0"): "benchmark: the representation 'plain' of version 1.0.0.",
+        ("representation_sensitivity", "2.0.0"): "benchmark: the representation 'list' of version 2.0.0.",
+    }
+    for (study, version), note in expected.items():
+        spec = spec_of("countdown", study, version=version)
+        records = {name: records_of(np.zeros(2), name, study) for name in conditions_of(spec)}
+        analysis = spec.study.analyse(spec, records, tmp_path)
+        assert analysis is not None
+        assert analysis.notes[0] == note
+
+
 def test_nothing_is_said_of_one_condition(tmp_path: Path) -> None:
     spec = spec_of("tiles", "order_sensitivity")
     one = records_of(np.zeros(3), "benchmark", "order_sensitivity")
