@@ -37,7 +37,10 @@ if [ -n "${BEELINE_DATA_MIRROR-}" ]; then
     set -- --volume "$(cd "$BEELINE_DATA_MIRROR" && pwd):/beeline/mirror:ro" --env BEELINE_DATA_MIRROR=/beeline/mirror "$@"
 fi
 [ -z "${NETWORK-}" ] || set -- --network "$NETWORK" "$@"
-[ ! -t 1 ] || set -- --tty "$@"
+# Both or neither: with a terminal alone, Ctrl-C would not reach the run.
+if [ -t 0 ] && [ -t 1 ]; then
+    set -- --interactive --tty "$@"
+fi
 exec "$CONTAINER" run --rm --init --read-only --tmpfs /tmp \
     --cap-drop ALL --security-opt no-new-privileges \
     --user "$(id -u):$(id -g)" \
