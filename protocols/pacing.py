@@ -203,7 +203,10 @@ class Pacer:
         if began:
             self._out, self._failed_probes = True, 0
         if began or (self._out and slot.probe):
-            wait = self._probe_wait() if hint is None else hint
+            wait = self._probe_wait()
+            if hint is not None:
+                # Followed once; a hint that a probe has shown to be too short ("0") must not make us hammer.
+                wait = hint if began else max(hint, wait)
             self._next_probe = max(now + wait, self._hold)
             self._failed_probes += 1
             if wait >= SHOWN_FROM_S or self._noticed:

@@ -545,6 +545,23 @@ def test_a_hint_beyond_patience_ends_an_outage_now() -> None:
     virtually(run())
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_host_whose_hints_are_too_short_is_not_hammered(status: int) -> None:
+    host = Host(lambda at, met: reply(status, retry_after="0") if 0.25 <= at < 60.0 else reply(200))
+    assert len(virtually(_asked(host, 500))) == 500
+    refused = [at for at in host.came if 0.25 <= at < 60.0]
+    # Those under way when it began, a few that follow the hint, then probes after growing waits.
+    assert len(refused) < 80
+    probes = [max(at for at in refused if at < 1.0), *(at for at in refused if at > 1.0)]
+    assert [round(b - a) for a, b in pairwise(probes)] == [4, 8, 16, 30]
+
+
+def test_a_hint_is_followed_in_an_outage() -> None:
+    host = Host(lambda at, met: reply(503, retry_after="45") if 0.25 <= at < 45.0 else reply(200))
+    assert len(virtually(_asked(host, 500))) == 500
+    assert not [at for at in host.came if 0.5 < at < 45.2]
+
+
 def test_a_host_with_too_much_to_do_is_not_out() -> None:
     """429 and 529 count only when there are many in a row; the window deals with them."""
 
