@@ -164,6 +164,22 @@ class Ledger:
                 _close(db, ticket, held, took, how)
             del self._held[ticket]
 
+    def cancel(self, ticket: int) -> None:
+        """Give a reservation back as if it had never been: nothing was sent for it."""
+        with self._lock:
+            held = None if self._closed else self._held.get(ticket)
+            if held is None:
+                return
+            with self._transaction() as db:
+                if db.execute("DELETE FROM reserved WHERE ticket = ?", (ticket,)).rowcount:
+                    amounts = held.amounts
+                    db.execute(
+                        "UPDATE spent SET open_requests = open_requests - 1, open_tokens = open_tokens - ?, "
+                        "open_usd = open_usd - ? WHERE model = ?",
+                        (amounts.tokens or 0, amounts.usd or 0, held.model),
+                    )
+            del self._held[ticket]
+
     def _compare(self, db: sqlite3.Connection, model: str, caps: Caps, coming: Amounts) -> None:
         mine, mine_held, all_, all_held = [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]
         for name, *row in db.execute(
@@ -215,6 +231,10 @@ class Account:
     def unknown(self, ticket: int) -> None:
         """The work may have been done: what was reserved stays, as estimated."""
         self.ledger.finish(ticket, None, "unanswered")
+
+    def cancel(self, ticket: int) -> None:
+        """Nothing was sent for this reservation: no request either."""
+        self.ledger.cancel(ticket)
 
     def _amounts(self, estimate: Estimate) -> _Held:
         return _Held(

@@ -36,6 +36,7 @@ class HostKeeper:
         self._handle: Any = None
         self._hello: Any = None
         self._deaths = 0
+        self._closing = False
         self._notice: str | None = None
         self._changing = asyncio.Lock()
         self._pump: asyncio.Task[None] | None = None
@@ -66,18 +67,21 @@ class HostKeeper:
     async def close(self) -> None:
         """End the host; what it spent is entered first."""
         handle, self._handle = self._handle, None
-        if self._pump is not None:
-            self._pump.cancel()
-            await asyncio.gather(self._pump, return_exceptions=True)
-        if handle is None:
-            return
+        self._closing = True
+        pump = self._pump
         # On a way out there may be nobody to answer any more; then the ledger counts as unknown
         # what it was not told.
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_CLOSE_S):
-                last: Collected = await handle.close.remote()
-            self._enter(last)
-        kill(handle)
+                if handle is not None and pump is not None:
+                    last: Collected = await handle.close.remote()
+                    await asyncio.wait({pump})  # its report came before the last one
+                    self._enter(last)
+        if pump is not None:
+            pump.cancel()
+            await asyncio.gather(pump, return_exceptions=True)
+        if handle is not None:
+            kill(handle)
         if self._purse is not None:
             self._purse.lost()
 
@@ -110,8 +114,10 @@ class HostKeeper:
 
         leaves: Any = []
         try:
-            while True:
+            while not self._closing:
                 leaves = self._enter(await handle.collect.remote(leaves))
+            if self._purse is not None:
+                self._purse.revoke(leaves)
         except RayError:
             await self.lost(handle)
         except Exception as error:

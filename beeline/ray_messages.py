@@ -112,9 +112,10 @@ def code_digest() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One call of a meter; ``number`` is the request's, counted by the process that sends it."""
+    """One call of a meter; ``number`` is the request's, counted by the process that sends it. A
+    ``spare`` is a reservation in advance, for a request that is yet to come."""
 
-    what: Literal["begin", "settle", "reject", "unknown"]
+    what: Literal["begin", "spare", "settle", "reject", "unknown", "cancel"]
     number: int
     estimate: Estimate = Estimate()  # noqa: RUF009 - frozen
 

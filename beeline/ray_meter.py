@@ -1,68 +1,102 @@
 """Spending across processes: the host's half of a meter, and the driver's.
 
-Only the driver writes the ledger. The process that asks the model begins a request by waiting for
-the driver's leave, which comes in batches; how a request ended is told without waiting. So a cap
-holds over all workers exactly as it does in one process: nothing is sent before the driver has
-reserved it.
+Only the driver writes the ledger, and nothing is sent before the driver has reserved it: so a cap
+holds over all workers exactly as it does in one process.
+
+Asking the driver takes a few milliseconds, more than a search takes to its next question. So the
+host keeps *spares*: reservations that the driver made in advance, as large as the largest request
+so far. A request takes a spare where one is large enough and is on its way at once; the spares are filled
+up in batches. Near a cap the driver refuses spares, and from then on each request asks for its
+own reservation. Spares that are left at the end are cancelled; those of a host that was killed
+stay counted as estimated, since nobody knows whether they were used.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Awaitable, Sequence
 
 from beeline.errors import BeelineError
 from beeline.ray_messages import Failure, Op, RemoteFailure
 from beeline.services import Estimate, Meter
 
-__all__ = ["Purse", "RemoteMeter"]
+__all__ = ["Leave", "Purse", "RemoteMeter"]
 
 Leave = tuple[int, Failure | None]
 """Number of a request, and why it may not be sent."""
 
 
 class RemoteMeter:
-    """A :class:`beeline.services.Meter` whose ledger is in another process; of one event loop."""
+    """A :class:`beeline.services.Meter` whose ledger is in another process; of one event loop.
 
-    def __init__(self) -> None:
-        self.ops: list[Op] = []
+    ``spares`` is how many it keeps, about as many as requests are in flight.
+    """
+
+    def __init__(self, spares: int = 0) -> None:
         self.asked = asyncio.Event()
-        """Somebody waits for leave."""
+        """Somebody waits for leave, or will soon."""
+        self._target = spares
+        self._ops: list[Op] = []
         self._count = 0
         self._waiting: dict[int, asyncio.Future[int]] = {}
+        self._coming: dict[int, Estimate] = {}
+        self._spares: deque[tuple[int, Estimate]] = deque()
+        self._largest: Estimate | None = None
 
-    async def begin(self, expected: Estimate) -> int:
-        """Wait for leave. Raises RemoteFailure where the driver's meter raised."""
-        self._count += 1
-        number = self._count
+    def begin(self, expected: Estimate) -> int | Awaitable[int]:
+        """A spare, else a wait for leave. Raises RemoteFailure where the driver's meter raised."""
+        self._largest = expected if self._largest is None else _larger(self._largest, expected)
+        if self._spares and _fits(expected, self._spares[0][1]):
+            number, _ = self._spares.popleft()
+            if len(self._spares) + len(self._coming) < self._target / 2:
+                self.asked.set()
+            return number
+        # They hold room that this request may need, and the next ones are as large.
+        self._give_back()
+        return self._leave(expected)
+
+    async def _leave(self, expected: Estimate) -> int:
+        number = self._next()
         leave: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting[number] = leave
-        self.ops.append(Op("begin", number, expected))
+        self._ops.append(Op("begin", number, expected))
         self.asked.set()
         try:
             return await leave
         except asyncio.CancelledError:
-            self.ops.append(Op("reject", number))  # it never left
+            self._ops.append(Op("cancel", number))
             raise
         finally:
             self._waiting.pop(number, None)
 
     def settle(self, ticket: int, took: Estimate) -> None:
         """As of a meter; the driver hears of it with the next batch."""
-        self.ops.append(Op("settle", ticket, took))
+        self._ops.append(Op("settle", ticket, took))
 
     def reject(self, ticket: int) -> None:
         """Likewise."""
-        self.ops.append(Op("reject", ticket))
+        self._ops.append(Op("reject", ticket))
 
     def unknown(self, ticket: int) -> None:
         """Likewise."""
-        self.ops.append(Op("unknown", ticket))
+        self._ops.append(Op("unknown", ticket))
+
+    def cancel(self, ticket: int) -> None:
+        """Likewise."""
+        self._ops.append(Op("cancel", ticket))
 
     def grant(self, leaves: Sequence[Leave]) -> None:
         """The driver's replies."""
         for number, failure in leaves:
+            spare = self._coming.pop(number, None)
+            if spare is not None:
+                if failure is None:
+                    self._spares.append((number, spare))
+                else:
+                    self._target = 0  # a cap is near
+                continue
             waiting = self._waiting.get(number)
             if waiting is None or waiting.done():
                 continue
@@ -71,11 +105,28 @@ class RemoteMeter:
             else:
                 waiting.set_exception(RemoteFailure(failure))
 
-    def take(self) -> list[Op]:
-        """What happened since the last time."""
-        ops, self.ops = self.ops, []
+    def take(self, last: bool = False) -> list[Op]:
+        """What happened since the last time, and the spares that are wanted; the ``last`` time, what
+        is left is cancelled."""
+        if last:
+            self._target = 0
+            self._give_back()
+        for _ in range(self._target - len(self._spares) - len(self._coming)):
+            if self._largest is not None:
+                number = self._next()
+                self._coming[number] = self._largest
+                self._ops.append(Op("spare", number, self._largest))
+        ops, self._ops = self._ops, []
         self.asked.clear()
         return ops
+
+    def _give_back(self) -> None:
+        while self._spares:
+            self._ops.append(Op("cancel", self._spares.popleft()[0]))
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
 
 
 class Purse:
@@ -89,11 +140,16 @@ class Purse:
         """Enter the calls in order; the leaves that were asked for. A cap, or a ledger that cannot be
         written, is the answer to the request that met it."""
         leaves: list[Leave] = []
+        full = False
         for op in ops:
-            if op.what == "begin":
+            if op.what in ("begin", "spare"):
+                if full and op.what == "spare":
+                    leaves.append((op.number, _NO_SPARE))
+                    continue
                 try:
                     ticket = self._meter.begin(op.estimate)
                 except BeelineError as error:
+                    full = True
                     leaves.append((op.number, Failure.of(error, "")))
                 else:
                     assert isinstance(ticket, int)
@@ -107,9 +163,17 @@ class Purse:
                 self._meter.settle(kept, op.estimate)
             elif op.what == "reject":
                 self._meter.reject(kept)
+            elif op.what == "cancel":
+                self._meter.cancel(kept)
             else:
                 self._meter.unknown(kept)
         return leaves
+
+    def revoke(self, leaves: Sequence[Leave]) -> None:
+        """Take back leaves that were not delivered: nothing was sent for them."""
+        for number, failure in leaves:
+            if failure is None:
+                self._meter.cancel(self._tickets.pop(number))
 
     def lost(self) -> None:
         """The host died: nobody knows what became of the requests on their way."""
@@ -117,3 +181,32 @@ class Purse:
         for ticket in tickets.values():
             with contextlib.suppress(BeelineError):
                 self._meter.unknown(ticket)
+
+
+_NO_SPARE = Failure("SpendError", "", "")
+
+
+def _fits(expected: Estimate, spare: Estimate) -> bool:
+    """Whether a reservation holds all that a request is expected to take."""
+    pairs = (
+        (expected.input_tokens, spare.input_tokens),
+        (expected.output_tokens, spare.output_tokens),
+        (expected.cost_usd, spare.cost_usd),
+    )
+    return all(
+        (have is None and want is None) or (have is not None and want is not None and want <= have)
+        for want, have in pairs
+    )
+
+
+def _larger(a: Estimate, b: Estimate) -> Estimate:
+    """The larger of each; what is not known of the newer one is not known."""
+    return Estimate(
+        _most(a.input_tokens, b.input_tokens),
+        _most(a.output_tokens, b.output_tokens),
+        None if b.cost_usd is None else max(a.cost_usd or 0.0, b.cost_usd),
+    )
+
+
+def _most(a: int | None, b: int | None) -> int | None:
+    return None if b is None else max(a or 0, b)

@@ -165,6 +165,7 @@ class ModelHost(_Actor):
         before = {name: os.environ.get(name) for name in keys}
         try:
             model = make_model(json.loads(self._config), self._plugins)
+            self._meter = RemoteMeter(model.concurrency)
             model.attach(Services(self._meter if metered else None, self._say, keep_replies))
             os.environ.update(keys)
             await model.open()
@@ -207,11 +208,13 @@ class ModelHost(_Actor):
         """Close the model; the last report."""
         if self._model is not None:
             await self._model.close()
-        return self._collected()
+        self._meter.asked.set()  # whoever collects goes first
+        await asyncio.sleep(2 * LINGER_S)
+        return self._collected(last=True)
 
-    def _collected(self) -> Collected:
+    def _collected(self, last: bool = False) -> Collected:
         answered, self._answered = self._answered, 0
-        return Collected(self._meter.take(), answered, self._notice)
+        return Collected(self._meter.take(last), answered, self._notice)
 
     def _say(self, text: str | None) -> None:
         self._notice = text

@@ -46,6 +46,9 @@ class Meter(Protocol):
         """Nobody knows whether the host did the work (a timeout, a broken connection, another
         5xx): what was reserved stays, marked as estimated."""
 
+    def cancel(self, ticket: int) -> None:
+        """Nothing was sent for this reservation, and it is not a request."""
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
