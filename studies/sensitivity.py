@@ -19,7 +19,7 @@ from beeline.settings import read_settings
 from beeline.study import BENCHMARK, Condition, Study
 from studies.changes import changed_share
 from studies.effects import Measured, measure
-from studies.shown import fine, in_cases, percent, plain, series, span
+from studies.shown import fine, in_cases, percent, plain, series, span, times
 
 if TYPE_CHECKING:
     from beeline.spec import Spec
@@ -85,7 +85,7 @@ class Sensitivity(Study):
         lowest = min(found.effects, key=lambda e: e.score.value)
         highest = max(found.effects, key=lambda e: e.score.value)
         said = (
-            f"{what} moved the score over {trials} by a factor of {found.range_ratio:.2f}, from "
+            f"{what} moved the score over {trials} by a factor of {times(found.range_ratio)}, from "
             f"{fine(lowest.score.value)} ({lowest.condition}) to {fine(highest.score.value)} "
             f"({highest.condition})"
         )
@@ -99,7 +99,7 @@ class Sensitivity(Study):
                 f"p = {least:.2g})."
             )
         names = ", ".join(
-            f"{e.condition} ({e.comparison.ratio.value:.2f} times, {span(e.comparison.ratio)})"
+            f"{e.condition} ({times(e.comparison.ratio.value)} times, {span(e.comparison.ratio, times)})"
             for e in beyond
             if e.comparison is not None
         )
@@ -115,8 +115,8 @@ class Sensitivity(Study):
         against = tuple(
             (
                 e.condition,
-                f"{e.comparison.ratio.value:.2f}",
-                span(e.comparison.ratio),
+                times(e.comparison.ratio.value),
+                span(e.comparison.ratio, times),
                 f"{e.comparison.p_value:.2g}",
                 f"{e.adjusted:.2g}",
                 f"{e.comparison.wins}-{e.comparison.ties}-{e.comparison.losses}",
@@ -179,8 +179,13 @@ class Sensitivity(Study):
         if not found.identical:
             notes.append(
                 f"Exchanging the {self.factors} at random within each trial makes the highest score "
-                f"typically {found.range_by_chance:.2f} times the lowest, and as far apart as here "
-                f"({found.range_ratio:.2f} times) in {in_cases(found.range_p_value)} of cases."
+                f"typically {times(found.range_by_chance)} times the lowest, and as far apart as here "
+                f"({times(found.range_ratio)} times) in {in_cases(found.range_p_value)} of cases."
+            )
+        if any(effect.unsolved for effect in found.effects):
+            notes.append(
+                "Unsolved searches count as if solved at the limit: where both were stopped there, a trial "
+                "is tied, whatever would have come later."
             )
         if found.left_out:
             left = "trial that" if found.left_out == 1 else "trials that"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from beeline.analysis import Series
 from beeline.statistics import Interval
 
-__all__ = ["fine", "in_cases", "number", "percent", "plain", "series", "span"]
+__all__ = ["fine", "in_cases", "number", "percent", "plain", "series", "span", "times"]
 
 
 def series(label: str, x: Sequence[str], intervals: Sequence[Interval]) -> Series:
@@ -38,6 +38,15 @@ def fine(value: float) -> str:
     ('0.51', '0.039', '0.0041')
     """
     return f"{value:.2f}" if value >= 0.0995 or value == 0 else f"{value:.2g}"
+
+
+def times(value: float) -> str:
+    """A ratio: two decimals below 10, else whole.
+
+    >>> times(1.374), times(0.85), times(151.45)
+    ('1.37', '0.85', '151')
+    """
+    return f"{value:.2f}" if value < 9.995 else f"{value:.0f}"
 
 
 def span(interval: Interval, show: Callable[[float], str] = number) -> str:

@@ -15,6 +15,7 @@ from beeline.study import Condition
 from studies.order_sensitivity import OrderSensitivity
 from studies.sensitivity import benchmark_first
 from tests.studies.conditions import DOMAINS, STUDIES, all_four, conditions_of, records_of, spec_of
+from tracking.analysis import text
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -137,3 +138,31 @@ def test_trials_that_a_condition_lacks_are_left_out_and_counted(tmp_path: Path) 
     assert (analysis.data["trials"], analysis.data["left_out"]) == (2, 1)
     assert "1 trial that some orders lack is left out." in analysis.notes
     assert analysis.data["conditions"]["benchmark"]["score"]["value"] == pytest.approx(np.exp(-1.5))
+
+
+def test_unsolved_searches_are_noted(tmp_path: Path) -> None:
+    spec = spec_of("tiles", "order_sensitivity")
+    records = {
+        name: records_of(np.full(3, -1.0), name, "order_sensitivity") for name in ("benchmark", "found")
+    }
+    solved = OrderSensitivity().analyse(spec, records, tmp_path)
+    arm = {**records["found"][0].arms["model"], "solved": False}
+    records["found"][0] = replace(records["found"][0], arms={"model": arm})
+    stopped = OrderSensitivity().analyse(spec, records, tmp_path)
+    assert solved is not None
+    assert stopped is not None
+    assert not any("Unsolved" in note for note in solved.notes)
+    assert any(note.startswith("Unsolved searches count as if solved") for note in stopped.notes)
+    assert stopped.data["conditions"]["found"]["unsolved"] == 1
+
+
+def test_tables_fit_a_terminal_whatever_the_ratios(tmp_path: Path) -> None:
+    trial = np.linspace(-8, -5, 20)
+    names = {"benchmark": 0.0, "newest-first": 4.9, "worst-first": -0.1}
+    records = {n: records_of(trial + shift, n, "order_sensitivity") for n, shift in names.items()}
+    analysis = OrderSensitivity().analyse(spec_of("tiles", "order_sensitivity"), records, tmp_path)
+    assert analysis is not None
+    shown = text(analysis, 80)
+    rows = [line.split()[:5] for line in shown.splitlines()]
+    assert ["newest-first", "134", "134", "to", "134"] in rows
+    assert "newest-first (134 times, 134 to 134)" in " ".join(shown.split())
