@@ -14,7 +14,10 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
+
+from beeline.errors import SettingError
 
 if TYPE_CHECKING:
     import aiohttp
@@ -131,10 +134,25 @@ class AiohttpTransport:
 
 
 def _proxy(scheme: str, host: str) -> str | None:
-    """The proxy that the environment names for this host; loopback never goes through one."""
+    """The proxy that the environment names for this host; loopback never goes through one. Raises
+    SettingError for one that is no address, without repeating it: it may hold a password."""
     if host in ("localhost", "127.0.0.1", "::1") or proxy_bypass(host):
         return None
-    return getproxies().get(scheme)
+    named = getproxies().get(scheme)
+    if not named:
+        return None
+    address = named if "://" in named else f"http://{named}"
+    try:
+        parts = urlsplit(address)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise SettingError(
+            f"the proxy that {scheme}_proxy names is not of the form http://HOST:PORT: correct it, or name this "
+            "host in no_proxy"
+        )
+    return address
 
 
 def _words(error: BaseException) -> str:

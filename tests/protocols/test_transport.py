@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from beeline.errors import SettingError
 from protocols.fake import FakeServer
 from protocols.transport import AiohttpTransport, _proxy
 from tests.protocols.asking import question, system_one
@@ -47,3 +48,18 @@ def test_a_body_is_read_up_to_the_bound(room: int) -> None:
 def test_not_open() -> None:
     with pytest.raises(RuntimeError, match="not open"):
         asyncio.run(AiohttpTransport("http://host", {}, 1).send(b""))
+
+
+def test_a_proxy_without_a_scheme_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "me:secret@proxy:3128")
+    assert _proxy("https", "api.example.com") == "http://me:secret@proxy:3128"
+
+
+@pytest.mark.parametrize(
+    "named", ["me:secret@[::1", "http://me:secret@proxy:99999", "socks5://me:secret@proxy:1"]
+)
+def test_a_proxy_that_is_no_address_is_refused_unseen(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", named)
+    with pytest.raises(SettingError, match="the proxy that https_proxy names") as caught:
+        _proxy("https", "api.example.com")
+    assert "secret" not in str(caught.value)
