@@ -149,8 +149,8 @@ def _proxy(scheme: str, host: str) -> str | None:
         good = False
     if not good:
         raise SettingError(
-            f"the proxy that {scheme}_proxy names is not of the form http://HOST:PORT: correct it, or name this "
-            "host in no_proxy"
+            f"the proxy that {scheme}_proxy names is not of the form http://HOST:PORT: correct it, or name "
+            "this host in no_proxy"
         )
     return address
 
