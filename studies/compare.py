@@ -85,7 +85,7 @@ class Compare(Study):
                 name = model if len(versions) == 1 else f"{model} {version}"
                 arm = model if model in ("heuristic", "random", "oracle") else "model"
                 # The offline arms stand in any model's records, and are the same in all.
-                sources = present[version] if arm != "model" else [model]
+                sources = [*present[version], NO_MODEL] if arm != "model" else [model]
                 kept = _read(results, version, sources, wanted.of, domains, spec.trials)
                 if kept:
                     found[name], arms[name] = kept, arm

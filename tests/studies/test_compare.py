@@ -104,3 +104,11 @@ def test_commands(tmp_path: Path) -> None:
     assert "did you mean sparrow" in typo.stderr
     alone = beeline(tmp_path, "domain=tiles", "study=compare")
     assert "study=compare needs two with records on tiles" in alone.stderr
+
+
+def test_arms_of_a_baseline_are_compared(tmp_path: Path) -> None:
+    assert beeline(tmp_path, "domain=countdown", "study=baseline", "trials=6").returncode == 0
+    run = ("domain=countdown", "study=compare", "study.of=baseline", "study.models=[heuristic,random]")
+    arms = beeline(tmp_path, *run)
+    assert arms.returncode == 0, arms.stderr
+    assert "heuristic / random" in arms.stdout
