@@ -119,13 +119,13 @@ def explain(body: bytes, content_type: str = "") -> str:
         said = _from_json(json.loads(body[:_LOOKED_AT]))
     except (ValueError, RecursionError):
         said = None
-    if said:
-        return clean(said)
+    if said and (shown := clean(said)):
+        return shown
     if "html" in content_type.lower() or text.lstrip()[:100].lower().startswith(("<!doctype html", "<html")):
         title = _TITLE.search(text)
         named = clean(html.unescape(title.group(1))) if title else ""
         return f"an HTML page titled {named!r}" if named else "an HTML page"
-    return clean(text)
+    return clean(text) or "a body without words"
 
 
 def says_refusal(status: int, body: bytes) -> bool:

@@ -88,6 +88,7 @@ def test_hints(headers: dict[str, str], wait: float | None) -> None:
             "no questions (5006)",
         ),
         ({"message": "verify", "error_type": "customer"}, "verify (customer)"),
+        ({"detail": " "}, '{"detail": " "}'),  # a blank says nothing
     ],
 )
 def test_error_bodies(body: object, said: str) -> None:
@@ -99,6 +100,7 @@ def test_error_bodies(body: object, said: str) -> None:
     [
         (b"", "", "an empty body"),
         (b"  \n", "text/html", "an empty body"),
+        (b"\x00\x01", "", "a body without words"),
         (
             b"<!DOCTYPE html><title>504 Gateway\n Time-out</title>",
             "",
