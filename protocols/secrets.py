@@ -123,7 +123,7 @@ def read_key(
     The first that is there and not empty counts. Raises SettingError when there is none, a file
     cannot be read, or the key cannot be sent in a header; messages name the place, never the value.
     """
-    check_variable(variable, "what should name the key")
+    check_variable(variable, "what is given as the variable of the key")
     env = os.environ if environment is None else environment
     path = dotenv if dotenv is not None else Path(".env")
     lines = _dotenv(path)
