@@ -20,11 +20,26 @@ domains.* | protocols.* | studies.* | tracking.*) exec python -m "$@" ;;
 mlflow | ray | python | sh) exec "$@" ;;
 esac
 
-# Beside an MLflow server, runs are tracked there, unless the arguments say where.
+# Beside an MLflow server, runs are tracked there, unless the arguments say where. The setting goes
+# next to another one: Hydra wants them in one piece, whatever flags are before or after.
 if [ -n "${MLFLOW_TRACKING_URI-}" ]; then
     case " $* " in
     *" tracking"* | *" -h "* | *" --help "* | "  ") ;;
-    *) set -- "$@" "tracking.uri=$MLFLOW_TRACKING_URI" ;;
+    *)
+        added=
+        for word in "$@"; do
+            shift
+            case $word in
+            -*) ;;
+            *=*)
+                [ -n "$added" ] || set -- "$@" "tracking.uri=$MLFLOW_TRACKING_URI"
+                added=yes
+                ;;
+            esac
+            set -- "$@" "$word"
+        done
+        [ -n "$added" ] || set -- "$@" "tracking.uri=$MLFLOW_TRACKING_URI"
+        ;;
     esac
 fi
 exec python -m beeline "$@"

@@ -55,7 +55,7 @@ if [ "${BUILT-}" != yes ]; then
     tail -n 1 "$work/build.log"
 fi
 
-say "the image holds no setting of this machine's pip, no key, no data of others; it is nobody's root"
+say "the image holds no setting of this machine's pip, no key, no data of others, and does not run as root"
 test "$("$CONTAINER" image inspect -f '{{.Config.User}}' beeline)" = 1000:1000
 # shellcheck disable=SC2016 # meant for the shell inside
 "$CONTAINER" run --rm --network none --entrypoint sh beeline -euc '

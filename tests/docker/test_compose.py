@@ -59,7 +59,16 @@ def test_secrets_are_files(name: str) -> None:
             assert value.startswith("/run/secrets/")
     mounts = [text.split(":") for text in service["volumes"]]
     secrets = [parts for parts in mounts if "secrets" in parts[0]]
-    assert secrets == ([] if name == "mlflow" else [["../secrets", "/run/secrets", "ro"]])
+    assert (
+        secrets
+        == {
+            "mlflow": [],
+            "ray-head": [["../secrets", "/run/secrets", "ro"]],
+            "runner": [["../secrets", "/run/secrets", "ro"]],
+            "ray-worker": [["../secrets/ray_token", "/run/secrets/ray_token", "ro"]],
+            "ray-gpu": [["../secrets/ray_token", "/run/secrets/ray_token", "ro"]],
+        }[name]
+    )
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
@@ -67,10 +76,11 @@ def test_volumes_are_declared_and_lie_where_the_image_keeps_things(name: str) ->
     mounts = [text.split(":") for text in SERVICES[name]["volumes"]]
     named = {parts[0] for parts in mounts if "/" not in parts[0]}
     assert named <= set(COMPOSE["volumes"])
-    folders = {parts[1] for parts in mounts} - {"/run/secrets"}
-    assert folders == (
-        {"/beeline/mlflow"} if name == "mlflow" else {"/beeline/results", "/beeline/data", "/beeline/cache"}
-    )
+    folders = {parts[1] for parts in mounts if not parts[1].startswith("/run/secrets")}
+    wanted = {"/beeline/data", "/beeline/cache"}
+    if name in ("ray-head", "runner"):
+        wanted.add("/beeline/results")
+    assert folders == ({"/beeline/mlflow"} if name == "mlflow" else wanted)
     made = re.search(r"install -d -m 1777 (.*) \\$", (ROOT / "docker/Dockerfile").read_text(), re.MULTILINE)
     assert made is not None
     assert folders <= set(made[1].split())

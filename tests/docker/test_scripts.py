@@ -119,6 +119,21 @@ def test_entry_point_tracks_on_the_server_beside_it(
     assert ("tracking.uri=http://mlflow:5000" in done.stdout.splitlines()) == tracked
 
 
+@pytest.mark.parametrize(
+    ("arguments", "executed"),
+    [
+        (["a=1", "b=x y", "-m"], ["tracking.uri=U", "a=1", "b=x y", "-m"]),
+        (["-m", "a=1", "b=2"], ["-m", "tracking.uri=U", "a=1", "b=2"]),
+        (["--cfg", "job"], ["--cfg", "job", "tracking.uri=U"]),
+    ],
+)
+def test_entry_point_keeps_settings_in_one_piece(
+    programs: Path, arguments: list[str], executed: list[str]
+) -> None:
+    done = shell(programs, "entrypoint.sh", *arguments, MLFLOW_TRACKING_URI="U")
+    assert done.stdout.splitlines()[:-1] == [*RUN, *executed]
+
+
 # --- run ---------------------------------------------------------------------------------------
 
 
