@@ -24,7 +24,7 @@ from beeline.errors import SettingError, WorkerError
 from beeline.model_arm import UsabilityGuard
 from beeline.ray_host import HostKeeper
 from beeline.ray_messages import Failure, HostLost
-from beeline.ray_pool import Pool, node_name
+from beeline.ray_pool import Pool, awaited, node_name
 from beeline.ray_session import LOCAL, Session, connect
 from beeline.ray_workers import ComputeWorker, Runner
 from beeline.settings import read_settings, setting
@@ -175,7 +175,7 @@ class RayEngine(Engine):
 
     async def _asked(self, call: Any) -> Any:
         """What a call returns; a failure is raised here, with the name of its node."""
-        waits: asyncio.Future[Any] = asyncio.ensure_future(_awaited(call))
+        waits: asyncio.Future[Any] = asyncio.ensure_future(awaited(call))
         if self._keeper is None:
             found = await waits
         else:
@@ -285,10 +285,6 @@ class RayEngine(Engine):
 
 def _print(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-async def _awaited(call: Any) -> Any:
-    return await call
 
 
 def _lost() -> tuple[type[BaseException], ...]:

@@ -17,7 +17,7 @@ from beeline.engine import TRIES, Asking, Progress
 from beeline.errors import WorkerError
 from beeline.ray_messages import Collected, Home
 from beeline.ray_meter import Purse
-from beeline.ray_pool import greet, kill, loss_of, node_name
+from beeline.ray_pool import awaited, greet, kill, loss_of, node_name
 from beeline.ray_session import Session
 from beeline.ray_workers import ModelHost
 from beeline.resolver import resolve
@@ -74,7 +74,7 @@ class HostKeeper:
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_CLOSE_S):
                 if handle is not None and pump is not None:
-                    last: Collected = await handle.close.remote()
+                    last: Collected = await awaited(handle.close.remote())
                     await asyncio.wait({pump})  # its report came before the last one
                     self._enter(last)
         if pump is not None:
@@ -98,7 +98,8 @@ class HostKeeper:
         try:
             self._hello = await greet(self._session, handle)
             services = self._asking.services
-            failure = await handle.open.remote(self._keys, services.meter is not None, services.keep_replies)
+            call = handle.open.remote(self._keys, services.meter is not None, services.keep_replies)
+            failure = await awaited(call)
             if failure is not None:
                 raise failure.error(node_name(self._session, failure.node))
         except BaseException:
@@ -115,7 +116,7 @@ class HostKeeper:
         leaves: Any = []
         try:
             while not self._closing:
-                leaves = self._enter(await handle.collect.remote(leaves))
+                leaves = self._enter(await awaited(handle.collect.remote(leaves)))
             if self._purse is not None:
                 self._purse.revoke(leaves)
         except RayError:

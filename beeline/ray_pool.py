@@ -11,6 +11,7 @@ import contextlib
 import sys
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +19,7 @@ from beeline.errors import BeelineError, SettingError, WorkerError
 from beeline.ray_messages import Hello, Home, code_digest
 from beeline.ray_session import Session
 
-__all__ = ["Member", "Pool", "greet", "kill", "loss_of"]
+__all__ = ["Member", "Pool", "awaited", "greet", "kill", "loss_of"]
 
 _STARTS = 3
 """Actors in a row that may die before they say hello."""
@@ -177,7 +178,7 @@ async def greet(session: Session, handle: Any) -> Hello:
     """An actor's hello. Raises SettingError when its node has other code than the driver, and what
     Ray raises when it died."""
     try:
-        hello: Hello = await handle.hello.remote()
+        hello: Hello = await awaited(handle.hello.remote())
     except Exception as error:
         if "No module named" in str(error) or "ModuleNotFoundError" in str(error):
             missing = str(error).rpartition("No module named")[2].strip().splitlines()[0]
@@ -187,7 +188,7 @@ async def greet(session: Session, handle: Any) -> Hello:
             ) from error
         raise
     node_name(session, hello.node)  # while it is there to be asked
-    if not hello.same_files(Hello.here()) and await handle.code.remote() != code_digest():
+    if not hello.same_files(Hello.here()) and await awaited(handle.code.remote()) != code_digest():
         raise SettingError(
             f"engine=ray: node {node_name(session, hello.node)} has another beeline in {hello.root} than "
             "this machine, so its results could differ: install the same on all nodes (docs/cluster.md)"
@@ -213,6 +214,28 @@ def node_name(session: Session, node: str) -> str:
 class _Names(dict[str, str]):
     def close(self) -> None:
         """Nothing to end."""
+
+
+async def awaited(call: Any) -> Any:
+    """What a call returns. Giving up leaves the call alone: Ray's client cannot have it cancelled."""
+    loop = asyncio.get_running_loop()
+    waiting: asyncio.Future[Any] = loop.create_future()
+
+    def settle(done: Future[Any]) -> None:
+        if waiting.done():
+            return
+        error = done.exception()
+        if error is not None:
+            waiting.set_exception(error)
+        else:
+            waiting.set_result(done.result())
+
+    def heard(done: Future[Any]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(settle, done)
+
+    call.future().add_done_callback(heard)
+    return await waiting
 
 
 def kill(handle: Any) -> None:

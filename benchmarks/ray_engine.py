@@ -56,12 +56,14 @@ def measure(engine: str, url: str, more: tuple[str, ...]) -> dict[str, Any]:
     starts = [datetime.fromisoformat(record["started_utc"]) for record in records]
     ends = [datetime.fromisoformat(record["finished_utc"]) for record in records]
     waits = [record["arms"]["model"]["latency_ms"]["total"] / 1000 for record in records]
+    lasted = sum((end - start).total_seconds() for start, end in zip(starts, ends, strict=True))
     took = (max(ends) - min(starts)).total_seconds()
     met = max(max(waits), sum(waits) / IN_FLIGHT)
     nominal = max(max(requests), sum(requests) / IN_FLIGHT) * LATENCY_MS / 1000
     return {
         "requests": sum(requests),
         "mean_latency_ms": round(1000 * sum(waits) / sum(requests), 1),
+        "overhead_ms_a_question": round(1000 * (lasted - sum(waits)) / sum(requests), 2),
         "run_s": round(took, 2),
         "questions_per_s": round(sum(requests) / took, 1),
         "share_of_best": round(met / took, 3),
