@@ -87,6 +87,7 @@ class Reusing(Model):
         self.max_options, self.placement = inner.max_options, inner.placement
         self.concurrency, self.kinds = inner.concurrency, inner.kinds
         self.suites = inner.suites  # type: ignore[misc]
+        self.needs, self.elsewhere = inner.needs, inner.elsewhere
         self.deterministic = True
         self._store = AnswerStore(path)
         self._self = digest_of({"model_id": inner.model_id, **inner.describe()})

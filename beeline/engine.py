@@ -19,11 +19,12 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from beeline.errors import WorkerError
 from beeline.model import Model
 from beeline.model_arm import UsabilityGuard
+from beeline.placement import PlacedAs
 from beeline.records import Cell
 from beeline.services import Services
 from beeline.settings import read_settings, setting
@@ -104,11 +105,13 @@ class Asking:
     """What the run lends the model, for an engine that asks it in another process."""
     plugins: tuple[str, ...] = ()
     """Packages that its config may import from."""
+    placed: PlacedAs | None = None
+    """Where it is to be, for an engine that can place it."""
 
     @property
     def in_loop(self) -> bool:
-        """The model waits for others; otherwise it computes."""
-        return self.model.placement == "loop"
+        """Searches wait for the model; otherwise it computes in the process of its search."""
+        return self.model.placement == "loop" or self.placed is not None
 
     def task(self, plan: DomainPlan, trial: int) -> TrialTask:
         """A trial of it as plain data."""
@@ -127,6 +130,9 @@ def warm_up() -> None:
 
 class Engine(ABC):
     """Runs the trials of one condition after another, until it is closed."""
+
+    places: ClassVar[bool] = False
+    """Can put a model where there is what it needs (beeline.placement)."""
 
     @classmethod
     @abstractmethod

@@ -49,6 +49,10 @@ class Model(ABC):
     """Trials in flight in one process (``loop`` only)."""
     at_home: bool = False
     """Asked in the process that runs the command, since it reads files that only that may have."""
+    needs: Mapping[str, Any] = {}
+    """Its placement (beeline.placement) where the user says none and the engine can place it."""
+    elsewhere: str = ""
+    """Where else it can be asked: what an error says when no node fits it."""
     deterministic: bool = False
     """The same question always gets the same answer, so that answers may be reused."""
     kinds: tuple[Kind, ...] = ("choice",)
@@ -129,6 +133,7 @@ def make_model(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> Model:
     settings = dict(config)
     name, target = settings.pop("name", None), settings.pop("target", None)
     replay, reuse = settings.pop("replay", None), settings.pop("reuse", None)
+    settings.pop("placement", None)  # the engine's business
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise SettingError(
             f"model.name={name!r} cannot name records: use letters, digits, '.', '_' and '-', "

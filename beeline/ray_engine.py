@@ -22,10 +22,11 @@ from typing import Any, Self
 from beeline.engine import TRIES, Asking, Engine, Progress, Task, TrialDone, cached, trial_done
 from beeline.errors import SettingError, WorkerError
 from beeline.model_arm import UsabilityGuard
+from beeline.placement import PlacedAs
 from beeline.ray_host import HostKeeper
 from beeline.ray_messages import Failure, HostLost
 from beeline.ray_pool import Pool, awaited, node_name
-from beeline.ray_session import LOCAL, Session, connect
+from beeline.ray_session import LOCAL, Node, Session, connect
 from beeline.ray_workers import ComputeWorker, Runner
 from beeline.settings import read_settings, setting
 from beeline.worker import DomainPlan, TrialTask, ask_in_loop, run_offline
@@ -56,12 +57,14 @@ class RaySettings:
 class RayEngine(Engine):
     """Runs trials on Ray."""
 
+    places = True
+
     def __init__(self, settings: RaySettings) -> None:
         self.settings = settings
         self._session: Session | None = None
         self._workers: Pool | None = None
         self._runners: Pool | None = None
-        self._keeper: HostKeeper | None = None
+        self._keepers: list[HostKeeper] = []
         self._progress = Progress()
         self._asking: Asking | None = None
         self._run = ""
@@ -106,21 +109,21 @@ class RayEngine(Engine):
         if asking.model.at_home:
             await asking.model.open()
             return
-        self._keeper = HostKeeper(self._session, asking, self._progress)
-        await self._keeper.handle()
+        replicas = 1 if asking.placed is None else asking.placed.replicas
+        self._keepers = [HostKeeper(self._session, asking, self._progress) for _ in range(replicas)]
+        await asyncio.gather(*(keeper.handle() for keeper in self._keepers))
 
     async def shut(self, asking: Asking | None) -> None:
         """End what works on this condition's trials; idle actors wait for the next one."""
-        keeper, self._keeper = self._keeper, None
+        keepers, self._keepers = self._keepers, []
         try:
             if self._runners is not None:
                 await self._runners.leave()
             if self._workers is not None:
                 await self._workers.leave()
         finally:
-            if keeper is not None:
-                await keeper.close()
-            elif asking is not None and asking.in_loop and asking.model.at_home:
+            await asyncio.gather(*(keeper.close() for keeper in keepers))
+            if asking is not None and asking.in_loop and asking.model.at_home:
                 await asking.model.close()
 
     async def compute(self, function: Task, task: TrialTask, repeat: int) -> TrialDone:
@@ -151,41 +154,43 @@ class RayEngine(Engine):
             model = asking.model.for_trial(asking.cell, trial, repeat)
             return trial_done(trial, repeat, *await ask_in_loop(task, offline.result, model, self._guard))
         assert self._runners is not None
-        assert self._keeper is not None
         deaths = 0
         while deaths < TRIES:
             member = await self._runners.take(self._notice)
+            keeper = min(self._keepers, key=lambda keeper: keeper.load)
+            keeper.load += 1
             try:
-                host = await self._keeper.handle()
+                host = await keeper.handle()
                 call = member.handle.trial.remote(
                     task, offline.result, asking.model.model_id, host, self._run
                 )
-                found = await self._asked(call)
+                found = await self._asked(call, keeper)
             except _lost() as error:
                 self._runners.lose(member, error)
                 deaths += 1
                 continue
             finally:
                 self._runners.give(member)
+                keeper.load -= 1
             if isinstance(found, HostLost):
-                await self._keeper.lost(host)
+                await keeper.lost(host)
                 continue
             return trial_done(trial, repeat, *found)
         raise self._too_often(task)
 
-    async def _asked(self, call: Any) -> Any:
+    async def _asked(self, call: Any, keeper: HostKeeper | None = None) -> Any:
         """What a call returns; a failure is raised here, with the name of its node."""
         waits: asyncio.Future[Any] = asyncio.ensure_future(awaited(call))
-        if self._keeper is None:
+        if keeper is None:
             found = await waits
         else:
             try:
-                await asyncio.wait({waits, self._keeper.failed}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({waits, keeper.failed}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 if not waits.done():
                     waits.cancel()
             if not waits.done():
-                self._keeper.failed.result()
+                keeper.failed.result()
             found = await waits
         if isinstance(found, Failure):
             assert self._session is not None
@@ -222,6 +227,8 @@ class RayEngine(Engine):
         have = ", ".join(f"{node.name} with {node.resources.get('CPU', 0):g} CPUs" for node in nodes)
         per = RUNNER_CPUS if asking is not None and asking.in_loop else WORKER_CPUS
         room = sum(math.floor(node.resources.get("CPU", 0) / per + 1e-9) for node in nodes)
+        if asking is not None and asking.placed is not None:
+            self._check_placement(asking, asking.placed, nodes)
         cpus = self._cpus()
         if cpus < 1:
             raise SettingError(
@@ -234,6 +241,29 @@ class RayEngine(Engine):
                 f"engine.workers={wanted}: the cluster has the resource CPU for {room} ({have}): lower "
                 "engine.workers, or start more nodes"
             )
+
+    def _check_placement(self, asking: Asking, placed: PlacedAs, nodes: list[Node]) -> None:
+        model, wanted = asking.model, placed.wanted()
+        if placed.replicas > 1 and model.caps() is not None:
+            raise SettingError(
+                f"model.placement.replicas={placed.replicas}: model {model.name} has limits, which "
+                "hold because one process asks it: leave replicas at 1"
+            )
+        fits = [node for node in nodes if node.has(wanted)]
+        room = min(
+            (sum(node.resources[name] // amount for node in fits) for name, amount in wanted.items()),
+            default=math.inf,
+        )
+        if room >= placed.replicas:
+            return
+        asks = ", ".join(f"{name}: {amount:g}" for name, amount in wanted.items())
+        have = "; ".join(f"{node.name} has {_shown(node)}" for node in nodes)
+        many = f" for {placed.replicas} replicas" if fits else ""
+        raise SettingError(
+            f"model {model.name} asks for a node with {asks} (model.placement), and no node has room{many} "
+            f"({have}): start one that has (ray start --address=... --num-gpus=N, --resources=...), or "
+            "change model.placement" + (f". {model.elsewhere}" if model.elsewhere else "")
+        )
 
     def _say_where(self) -> None:
         session = self._session
@@ -255,6 +285,8 @@ class RayEngine(Engine):
             return
         cores = os.cpu_count() or 1
         why = None
+        if asking is not None and asking.placed is not None:
+            return  # it is for the node
         if session.private:
             why = (
                 f"one of its own, here, took {session.seconds:.0f} s to start and uses the same {cores} cores"
@@ -281,6 +313,15 @@ class RayEngine(Engine):
             f"domain {task.plan.name}, trial {task.trial}: its worker process died {TRIES} times "
             "(out of memory?); finished trials are kept, try engine.workers=1"
         )
+
+
+def _shown(node: Node) -> str:
+    """The resources of a node, those that Ray adds for itself left out."""
+    own = ("memory", "object_store_memory")
+    kept = {
+        name: amount for name, amount in node.resources.items() if name not in own and "node:" not in name
+    }
+    return ", ".join(f"{name}: {amount:g}" for name, amount in sorted(kept.items())) or "nothing"
 
 
 def _print(text: str) -> None:

@@ -3,7 +3,8 @@
 There is one host a run, on the driver's own node where that is part of the cluster: an address
 such as 127.0.0.1 means what it means to the user, and keys stay on that machine. It is the one
 client of the model's host, so requests in flight, budgets a minute and pauses hold over all
-runners by being counted in one place.
+runners by being counted in one place. A model that is placed has one or several hosts, on nodes
+that have what it needs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from beeline.ray_messages import Collected, Home
 from beeline.ray_meter import Purse
 from beeline.ray_pool import awaited, greet, kill, loss_of, node_name
 from beeline.ray_session import Session
-from beeline.ray_workers import ModelHost
+from beeline.ray_workers import QUIET_S, ComputeHost, ModelHost
 from beeline.resolver import resolve
 
 __all__ = ["HostKeeper"]
@@ -28,7 +29,10 @@ _CLOSE_S = 5.0
 
 
 class HostKeeper:
-    """The host of one run of one condition."""
+    """A host of one run of one condition."""
+
+    load = 0
+    """Trials that ask it now."""
 
     def __init__(self, session: Session, asking: Asking, progress: Progress) -> None:
         self._session, self._asking, self._progress = session, asking, progress
@@ -89,16 +93,24 @@ class HostKeeper:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        options: dict[str, Any] = {"num_cpus": 0, "max_restarts": 0, "max_concurrency": 10_000}
-        home = self._session.home()
-        if home is not None:
+        options: dict[str, Any] = {"num_cpus": 0, "max_restarts": 0}
+        computes = self._asking.model.placement == "worker"
+        if not computes:
+            options["max_concurrency"] = 10_000
+        placed, home = self._asking.placed, self._session.home()
+        if placed is not None:
+            options |= {"num_cpus": placed.num_cpus, "num_gpus": placed.num_gpus}
+            options |= {"resources": dict(placed.resources), "scheduling_strategy": "SPREAD"}
+        elif home is not None:
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(home, soft=True)
-        made: Any = ray.remote(ModelHost).options(**options)
+        made: Any = ray.remote(ComputeHost if computes else ModelHost).options(**options)
         handle = made.remote(Home.here(), self._asking.config, self._asking.plugins)
         try:
             self._hello = await greet(self._session, handle)
             services = self._asking.services
-            call = handle.open.remote(self._keys, services.meter is not None, services.keep_replies)
+            call = handle.open.remote(
+                self._keys, services.meter is not None, services.keep_replies, placed is not None
+            )
             failure = await awaited(call)
             if failure is not None:
                 raise failure.error(node_name(self._session, failure.node))
@@ -114,9 +126,12 @@ class HostKeeper:
         from ray.exceptions import RayError
 
         leaves: Any = []
+        computes = self._asking.model.placement == "worker"
         try:
             while not self._closing:
                 leaves = self._enter(await awaited(handle.collect.remote(leaves)))
+                if computes:  # its reports do not wait for news
+                    await asyncio.sleep(QUIET_S)
             if self._purse is not None:
                 self._purse.revoke(leaves)
         except RayError:

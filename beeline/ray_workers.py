@@ -3,7 +3,9 @@
 * :class:`ComputeWorker` keeps one core busy: offline arms, and models that compute.
 * :class:`Runner` holds many searches that wait: it draws no answers itself but asks a host.
 * :class:`ModelHost` is the one process that asks a model for all runners, so that requests in
-  flight, budgets a minute and pauses are those of one client whatever the number of workers.
+  flight, budgets a minute and pauses are those of one client whatever the number of workers. A model
+  that is placed (model.placement) lives in one or several.
+* :class:`ComputeHost` is the same for a placed model that computes.
 
 BeelineErrors are returned, not raised (:mod:`beeline.ray_messages`); anything else is a bug and
 keeps its traceback.
@@ -28,7 +30,7 @@ from beeline.ray_meter import Leave, RemoteMeter
 from beeline.services import Services
 from beeline.worker import TrialTask, ask_in_loop, run_offline, run_with_model, timed
 
-__all__ = ["ComputeWorker", "Found", "ModelHost", "Runner"]
+__all__ = ["ComputeHost", "ComputeWorker", "Found", "ModelHost", "Runner"]
 
 Found = tuple[float, float, dict[str, Any]]
 """Wall-clock start and end of a trial, and its result as of beeline.worker."""
@@ -156,8 +158,10 @@ class ModelHost(_Actor):
         """Digest of the code here."""
         return code_digest()
 
-    async def open(self, keys: Mapping[str, str], metered: bool, keep_replies: bool) -> Failure | None:
-        """Make the model and get ready to ask it.
+    async def open(
+        self, keys: Mapping[str, str], metered: bool, keep_replies: bool, check: bool
+    ) -> Failure | None:
+        """Make the model and get ready to ask it; ``check`` that this node has what it needs first.
 
         ``keys`` by the names of their variables. They come as an argument of a call, which Ray keeps
         in memory only, and stand in the environment no longer than the model takes to read them.
@@ -168,6 +172,8 @@ class ModelHost(_Actor):
             self._meter = RemoteMeter(model.concurrency)
             model.attach(Services(self._meter if metered else None, self._say, keep_replies))
             os.environ.update(keys)
+            if check:
+                model.check()
             await model.open()
         except BeelineError as error:
             return Failure.of(error, node_id())
@@ -218,3 +224,52 @@ class ModelHost(_Actor):
 
     def _say(self, text: str | None) -> None:
         self._notice = text
+
+
+class ComputeHost(_Actor):
+    """One placed model that computes: a question at a time, in the main thread of its process."""
+
+    def __init__(self, home: Home, config: str, plugins: tuple[str, ...]) -> None:
+        super().__init__(home)
+        self._config, self._plugins = config, plugins
+        self._model: Model | None = None
+        self._answered = 0
+
+    def hello(self) -> Hello:
+        """Who this is."""
+        return self._hello()
+
+    def code(self) -> str:
+        """Digest of the code here."""
+        return code_digest()
+
+    def open(self, keys: Mapping[str, str], metered: bool, keep_replies: bool, check: bool) -> Failure | None:
+        """Make the model; it has no keys, and asking it costs nothing."""
+        try:
+            model = make_model(json.loads(self._config), self._plugins)
+            model.attach(Services(keep_replies=keep_replies))
+            if check:
+                model.check()
+        except BeelineError as error:
+            return Failure.of(error, node_id())
+        self._model = model
+        return None
+
+    def answer(self, question: Question) -> Answer | Failure:
+        """Ask the model."""
+        assert self._model is not None
+        try:
+            answer = self._model.answer_now(question)
+        except BeelineError as error:
+            return Failure.of(error, node_id())
+        self._answered += 1
+        return answer
+
+    def collect(self, leaves: Sequence[Leave]) -> Collected:
+        """Report how many were answered."""
+        answered, self._answered = self._answered, 0
+        return Collected(answered=answered)
+
+    def close(self) -> Collected:
+        """The last report."""
+        return self.collect(())

@@ -169,9 +169,8 @@ def _asking(
     meter = ledger.account(model.name, model.caps()) if ledger is not None else None
     services = Services(meter, notice, spec.archive)
     model.attach(services)
-    return Asking(
-        model, canonical(dict(spec.model_config)), cell, spec.traces, spec.archive, services, spec.plugins
-    )
+    config = canonical(dict(spec.model_config))
+    return Asking(model, config, cell, spec.traces, spec.archive, services, spec.plugins, spec.placed)
 
 
 def _plan(spec: Spec, condition: Condition) -> DomainPlan:

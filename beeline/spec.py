@@ -17,6 +17,7 @@ from beeline.engine import Engine
 from beeline.errors import SettingError, nearest
 from beeline.model import Model, make_model
 from beeline.overrides import config_folder
+from beeline.placement import PlacedAs, read_placement
 from beeline.problem import Domain
 from beeline.rerun import RERUNS
 from beeline.resolver import resolve
@@ -67,6 +68,8 @@ class Spec:
     study: Study
     engine: Engine
     """Not started."""
+    placed: PlacedAs | None
+    """Where the model is to be, if it is not asked from here."""
     tracking: Mapping[str, Any]
     trials: int
     results: Path
@@ -143,7 +146,7 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
         entry = definition.domain(name)
         domain = made(entry.heuristic, entry.parameters)
     study = _study(study_config, allowed)
-    model = None
+    model, placed = None, None
     model_config = None
     if study.asks_model:
         model_config = dict(_mapping(config, "model"))
@@ -163,7 +166,11 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
                 f"{version} holds up to {definition.limits.max_frontier}: it cannot be run (options are "
                 "never left out)"
             )
-        if study.needs_key:
+        wants = model_config.get("placement")
+        if wants and not engine.places:
+            raise SettingError("model.placement says where a model is to be: that takes engine=ray")
+        placed = read_placement(wants or (model.needs if engine.places else None))
+        if study.needs_key and placed is None:  # else it is checked where it is placed
             model.check()
     return Spec(
         domain_name=name,
@@ -176,6 +183,7 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
         family=family,
         study=study,
         engine=engine,
+        placed=placed,
         tracking=_mapping(config, "tracking"),
         trials=_trials(config["trials"], study, getattr(domain, "trials", MAX_TRIALS)),
         results=Path(str(config["results"])),
