@@ -108,7 +108,7 @@ class ArmSummary:
     """True total, whatever the score counts."""
     usage: UsageSummary | None
     scores: tuple[float, ...] = field(repr=False)
-    """In the order of the records."""
+    """One a trial, in the order of the records; of its repeats, the geometric mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,52 +197,72 @@ def _arm(arm: str, records: Sequence[Record], intervals: bool) -> ArmSummary:
     results = [record.arms[arm] for record in records]
     name = first.model if arm == "model" else arm
     path = ["bootstrap", first.version, name, f"{first.domain}.{first.heuristic}"]
-    scores = [float(result["score"]) for result in results]
+    numbers = [record.trial for record in records]
+    scores = _by_trial(
+        [(n, float(result["score"])) for n, result in zip(numbers, results, strict=True)], True
+    )
     score = _interval(scores, path, geometric=True)
     assert score is not None
     solved = [result.get("solved") is True for result in results]
     count = len(results)
+    solving = [(n, result) for n, result, ok in zip(numbers, results, solved, strict=True) if ok]
 
-    def measure(quantity: str, values: Sequence[float], geometric: bool = False) -> Measure:
-        if not values:
+    def measure(quantity: str, found: Sequence[tuple[int, float]], geometric: bool = False) -> Measure:
+        if not found:
             return Measure(None, None, count)
+        values = _by_trial(found, geometric)
         value = geometric_mean(values) if geometric else mean(values)
         interval = _interval(values, [*path, quantity], geometric) if intervals else None
-        return Measure(value, interval, count - len(values))
+        return Measure(value, interval, count - len(found))
 
-    path_scores = [
-        float(result["path_score"])
-        for result, ok in zip(results, solved, strict=True)
-        if ok and result.get("path_score")
-    ]
-    tallies = [result["choices"] for result in results if result.get("choices")]
+    path_scores = [(n, float(result["path_score"])) for n, result in solving if result.get("path_score")]
+    tallies = [(n, r["choices"]) for n, r in zip(numbers, results, strict=True) if r.get("choices")]
     return ArmSummary(
         name=name,
         trials=count,
         unsolved=solved.count(False),
         score=score,
-        coverage=measure("solved", [float(ok) for ok in solved]),
-        solved_only=measure(
-            "solved_only", [s for s, ok in zip(scores, solved, strict=True) if ok], geometric=True
-        ),
+        coverage=measure("solved", [(n, float(ok)) for n, ok in zip(numbers, solved, strict=True)]),
+        solved_only=measure("solved_only", [(n, float(r["score"])) for n, r in solving], geometric=True),
         path_score=measure("path_score", path_scores, geometric=True),
-        optimal_share=measure("choices", [c["optimal"] / c["decisions"] for c in tallies if c["decisions"]]),
+        optimal_share=measure(
+            "choices", [(n, c["optimal"] / c["decisions"]) for n, c in tallies if c["decisions"]]
+        ),
         mean_regret=measure(
             "regret",
             [
-                c["regret"] / (c["decisions"] - c["dead_ends"])
-                for c in tallies
+                (n, c["regret"] / (c["decisions"] - c["dead_ends"]))
+                for n, c in tallies
                 if c["decisions"] > c["dead_ends"]
             ],
         ),
         dead_end_share=measure(
-            "dead_ends", [c["dead_ends"] / c["decisions"] for c in tallies if c["decisions"]]
+            "dead_ends", [(n, c["dead_ends"] / c["decisions"]) for n, c in tallies if c["decisions"]]
         ),
-        on_path_share=measure("on_path", [c["on_path"] / c["contested"] for c in tallies if c["contested"]]),
+        on_path_share=measure(
+            "on_path", [(n, c["on_path"] / c["contested"]) for n, c in tallies if c["contested"]]
+        ),
         expansions=sum(result["expansions"] for result in results),
         usage=_usage(results, records) if arm == "model" else None,
         scores=tuple(scores),
     )
+
+
+def _by_trial(found: Sequence[tuple[int, float]], geometric: bool) -> list[float]:
+    """The values, repeats of a trial made one by their mean: they are no new trials, and counted as
+    such they would make intervals too short."""
+    groups: dict[int, list[float]] = {}
+    for trial, value in found:
+        groups.setdefault(trial, []).append(value)
+    if len(groups) == len(found):
+        return [value for _, value in found]
+
+    def one(values: Sequence[float]) -> float:
+        if min(values) == max(values):
+            return values[0]  # to the last digit
+        return geometric_mean(values) if geometric else mean(values)
+
+    return [one(values) for values in groups.values()]
 
 
 def _interval(values: Sequence[float], path: Sequence[str], geometric: bool) -> Interval | None:

@@ -42,7 +42,7 @@ def runs(records: Iterable[Record], arm: str = "model") -> list[Run]:
             states_reachable=record.states_reachable,
         )
         for record in records
-        if arm in record.arms and record.repeat == 0
+        if arm in record.arms and record.repeat == 1
     ]
 
 

@@ -60,7 +60,7 @@ def record(trial: int, arms: dict[str, Any], **more: Any) -> Record:
         "study": "score",
         "condition": "benchmark",
         "trial": trial,
-        "repeat": 0,
+        "repeat": 1,
         "shortest_path": 4,
         "states_reachable": 9,
         "states_reaching_goal": 9,
@@ -169,3 +169,23 @@ def test_overall_names_a_headline_only_when_complete() -> None:
     ):
         assert part.headline("model") is None
         assert part.arms["model"].value > 0
+
+
+def test_repeats_of_a_trial_are_no_new_trials() -> None:
+    """Each trial run three times alike: the interval is that of the trials run once."""
+    values = [0.1, 0.5, 0.2, 0.9, 0.4]
+    once = [record(n, {"model": result(v)}) for n, v in enumerate(values, 1)]
+    thrice = [replace(one, repeat=r) for one in once for r in (1, 2, 3)]
+    one, three = summarise(once).arms["model"], summarise(thrice).arms["model"]
+    assert three.score == one.score
+    assert three.coverage == one.coverage
+    assert three.scores == one.scores
+    assert (one.trials, three.trials) == (5, 15)
+
+
+def test_repeats_count_by_their_mean() -> None:
+    first = [record(n, {"model": result(v)}) for n, v in enumerate([0.1, 0.4], 1)]
+    second = [record(n, {"model": result(v)}, repeat=2) for n, v in enumerate([0.4, 0.1], 1)]
+    found = summarise([*first, *second]).arms["model"].score
+    assert found.value == pytest.approx(0.2)
+    assert found.low == found.high == found.value

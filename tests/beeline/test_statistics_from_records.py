@@ -16,14 +16,14 @@ from tests.beeline.test_scoring import record, result
 def test_scores_and_runs() -> None:
     arms = {"model": result(0.002, False) | {"expansions": 2_500}, "random": result(0.5)}
     first = record(1, arms)
-    again = replace(first, repeat=1)
+    again = replace(first, repeat=2)
     without = record(2, {"random": result(0.25)})
-    assert scores([first, again, without]) == {("tiles", 1, 0): 0.002, ("tiles", 1, 1): 0.002}
-    assert scores([without, first], "random") == {("tiles", 2, 0): 0.25, ("tiles", 1, 0): 0.5}
+    assert scores([first, again, without]) == {("tiles", 1, 1): 0.002, ("tiles", 1, 2): 0.002}
+    assert scores([without, first], "random") == {("tiles", 2, 1): 0.25, ("tiles", 1, 1): 0.5}
     assert runs([first, again, without]) == [Run(1, 0.002, False, 2_500, 4, 9)]
     assert runs([first])[0].limit == 2_500
     assert runs([first])[0].censored
-    with pytest.raises(ValueError, match=r"\('tiles', 1, 0\) comes twice"):
+    with pytest.raises(ValueError, match=r"\('tiles', 1, 1\) comes twice"):
         scores([first, replace(first, condition="newest-first")])
 
 
