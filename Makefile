@@ -90,6 +90,7 @@ lock: $(STAMP)
 	$(UV_COMPILE) pyproject.toml -o requirements/lock.txt
 	$(UV_COMPILE) --no-annotate pyproject.toml --extra dev \
 		-c requirements/lock.txt -c requirements/build.txt -o requirements/dev.txt
+	$(UV_COMPILE) --no-annotate pyproject.toml --extra clef -c requirements/lock.txt -o requirements/clef.txt
 	@for name in clef clients jevcompat; do \
 		$(UV_COMPILE) --no-annotate --override requirements/world/overrides.txt \
 		requirements/world/$$name.in -o requirements/world/$$name.txt || exit 1; done

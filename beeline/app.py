@@ -1,6 +1,6 @@
 """The command ``python -m beeline``: compose with Hydra, run, show, and end with an exit code.
 
-Exit codes: 0 done, 1 stopped with a reason, 2 bad usage, 130 interrupted.
+Exit codes: 0 done, 1 stopped with a reason, 2 bad usage, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ Settings (defaults first)
   domain={domain}
   model={model}
   study={study}
-  version={version}    tracking={tracking}    results=results
+  version={version}    engine={engine}    tracking={tracking}
+  results=DIR      the one output folder
   trials=N         trials 1 to N; the same command again resumes
   traces=on|off    a trace of each model search
   archive=off|on   keep every reply; model.replay=DIR answers from them
@@ -50,14 +51,12 @@ Settings (defaults first)
 """
 
 
-_LISTED = 9
-"""Options of a group that the help lists: it fits a screen."""
-
-
 class _State:
     """Outcome of the jobs of this process."""
 
     code = 0
+    signal: int = signal.SIGINT
+    """The one that ended the run, if one did."""
     summaries: list[Any] = []  # noqa: RUF012 - one process, one list
     analyses: list[str] = []  # noqa: RUF012
     root: str | None = None
@@ -78,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
         _show()
     except KeyboardInterrupt:
         print("interrupted: finished trials are kept, the same command resumes", file=sys.stderr)
-        return 130
+        return 128 + _State.signal
     except SettingError as error:
         _say(error)
         return 2
@@ -166,32 +165,40 @@ def _say(error: BeelineError) -> None:
 
 def _help() -> str:
     def options(group: str, first: str) -> str:
+        """As many as fit two lines; ``group=?`` lists all."""
         names = sorted(path.stem for path in (config_folder() / group).glob("*.yaml"))
         others = [name for name in names if name != first]
-        line = " | ".join([first, *others[:_LISTED]])
-        if len(others) > _LISTED:
-            line += f" | {len(others) - _LISTED} more: {group}=? lists all"
         indent = " " * (len(group) + 3)
-        return textwrap.fill(line, 80 - len(indent), subsequent_indent=indent)
+        for shown in range(len(others), -1, -1):
+            more = [f"{len(others) - shown} more: {group}=?"] if shown < len(others) else []
+            parts = [part.replace(" ", "\0") for part in (first, *others[:shown], *more)]
+            lines = textwrap.wrap(" | ".join(parts), 79 - len(indent))
+            if len(lines) <= 2:
+                break
+        return f"\n{indent}".join(lines).replace("\0", " ")
 
     return HELP.format(
         domain=options("domain", "countdown"),
         model=options("model", "sparrow"),
         version=options("version", "1.0.0"),
         study=options("study", "score"),
+        engine=options("engine", "local"),
         tracking=options("tracking", "mlflow"),
     )
 
 
 def _second_interrupt_kills() -> None:
-    """The first Ctrl-C ends the run in order; a second one ends the process at once."""
+    """The first Ctrl-C or SIGTERM (``docker stop``) ends the run in order; a second one ends the
+    process at once."""
     presses = 0
 
     def pressed(number: int, frame: Any) -> None:
         nonlocal presses
         presses += 1
         if presses > 1:
-            os._exit(130)
+            os._exit(128 + number)
+        _State.signal = number
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, pressed)
+    signal.signal(signal.SIGTERM, pressed)

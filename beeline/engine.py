@@ -330,6 +330,10 @@ class LocalEngine(Engine):
         pool, self._pool = self._pool, None
         if pool is None:
             return
+        if not getattr(pool, "_pending_work_items", None):
+            # Idle workers end at once; killed while the pool's thread writes to them, it complains.
+            pool.shutdown(wait=True)
+            return
         processes = list((getattr(pool, "_processes", None) or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:

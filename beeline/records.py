@@ -85,6 +85,8 @@ class Record:
     schema: int = SCHEMA
     world: str | None = None
     """The world's id, in the suite of worlds alone."""
+    container: Mapping[str, str] | None = None
+    """Where it ran in a container: digests of the image and of the lock it was installed from."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields of a later program, kept as they are."""
 
@@ -103,6 +105,8 @@ class Record:
         data: dict[str, Any] = {"schema": self.schema}
         fields = _WORLD_FIELDS if self.suite == "worlds" else _FIELDS
         data |= {name: getattr(self, name) for name in fields}
+        if self.container is not None:
+            data["container"] = dict(self.container)
         data |= self.extra
         return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
@@ -136,7 +140,12 @@ class Record:
             score = result.get("score")
             if not isinstance(score, int | float) or not 0 < score <= 1:
                 raise ValueError(f"arm {arm} holds the score {score!r}")
-        return cls(schema=schema, extra=data, **values)
+        container = data.pop("container", None)
+        if container is not None and not (
+            isinstance(container, dict) and all(isinstance(value, str) for value in container.values())
+        ):
+            raise ValueError(f"field container holds {container!r}")
+        return cls(schema=schema, container=container, extra=data, **values)
 
 
 class NewerSchema(ValueError):
@@ -176,7 +185,7 @@ _WORLD_FIELDS: Mapping[str, tuple[type, ...]] = {
     for name, kinds in ([("world", _TEXT)] if field_name == "shortest_path" else [(field_name, field_kinds)])
     if name not in _SEARCH_FIELDS
 }
-assert {*_FIELDS, "schema", "world", "extra"} == {f.name for f in fields(Record)}
+assert {*_FIELDS, "schema", "world", "container", "extra"} == {f.name for f in fields(Record)}
 
 _WORLD_ARM: Mapping[str, type | tuple[type, ...]] = {
     "outcome": str,

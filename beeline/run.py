@@ -40,7 +40,7 @@ from beeline.services import Caps, Services
 from beeline.spec import Spec
 from beeline.spend_caps import unheld
 from beeline.stops import clear_stop, note_stop
-from beeline.study import Condition
+from beeline.study import BENCHMARK, Condition
 from beeline.wording import WORDINGS
 from beeline.worker import DomainPlan
 
@@ -70,8 +70,9 @@ def run(spec: Spec) -> Ran:
     engine = spec.engine
     summaries: list[Summary | WorldSummary] = []
     try:
+        conditions = spec.study.conditions_for(spec)  # refuses before anything is written
         _state_definition(spec)
-        for condition in spec.study.conditions_for(spec):
+        for condition in conditions:
             summaries.append(_run_condition(spec, condition, engine))
     finally:
         engine.close()
@@ -116,6 +117,8 @@ def _run_condition(spec: Spec, condition: Condition, engine: Engine) -> Summary 
             _save_spec(spec, cell)
             progress = Progress(total=len(wanted), kept=len(wanted) - len(owed))
             title = f"{spec.domain_name} · {spec.model_name}"
+            if condition.name != BENCHMARK:
+                title += f" · {condition.name}"
 
             def store(batch: list[TrialDone]) -> None:
                 records = [_record(spec, cell, done) for done in batch]
@@ -241,7 +244,14 @@ def _record(spec: Spec, cell: Cell, done: TrialDone) -> Record:
         finished_utc=_utc(done.finished),
         code=_revision(),
         world=done.result.get("world"),
+        container=_container(),
     )
+
+
+def _container() -> dict[str, str] | None:
+    """Digests that the image's entry point and whoever started it name (docker/); None outside."""
+    named = {"image": os.environ.get("BEELINE_IMAGE"), "lock": os.environ.get("BEELINE_LOCK")}
+    return {name: value for name, value in named.items() if value} or None
 
 
 def _utc(seconds: float) -> str:
@@ -330,10 +340,11 @@ def _first_line(error: Exception) -> str:
 
 @lru_cache
 def _revision() -> str:
-    """Version of the code, with its git revision when it runs from a checkout."""
+    """Version of the code, with its git revision when it runs from a checkout or an image."""
     root = Path(__file__).resolve().parent.parent
     if not (root / ".git").exists():
-        return __version__
+        built_from = os.environ.get("BEELINE_REVISION", "unknown")
+        return __version__ if built_from == "unknown" else f"{__version__}+{built_from}"
     try:
         found = subprocess.run(
             ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],

@@ -34,7 +34,7 @@ __all__ = ["Clef", "ClefWeights", "WeightsSettings"]
 _BACKENDS = ("hosted", "weights")
 _PACKAGES = ("torch", "transformers", "accelerate", "safetensors")
 _ELSEWHERE = (
-    "Alternatives: engine=ray on a cluster with a node that has it, model.backend=hosted, or a server "
+    "Alternatives: engine=ray on a cluster whose nodes have a GPU, model.backend=hosted, or a server "
     "of your own with model=local"
 )
 
@@ -101,6 +101,8 @@ class ClefWeights(Model):
         self.concurrency = settings.concurrency
         self.settings = settings
         self.publish = publish
+        self.needs = {} if settings.device == "cpu" else {"num_gpus": 1}
+        self.elsewhere = _ELSEWHERE
         self._release: Release | None = None
         self._caller: Caller | None = None
 

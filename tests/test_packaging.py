@@ -76,7 +76,7 @@ def locked(name: str) -> dict[str, str]:
     return versions
 
 
-@pytest.mark.parametrize("name", ["build.txt", "lock.txt", "dev.txt"])
+@pytest.mark.parametrize("name", ["build.txt", "lock.txt", "dev.txt", "clef.txt"])
 def test_locks_pin_with_hashes_and_hold_no_address(name: str) -> None:
     assert locked(name)
     text = (ROOT / "requirements" / name).read_text()
@@ -90,6 +90,10 @@ def test_locks_hold_what_is_declared_and_agree() -> None:
             version = lock[canonicalize_name(requirement.name)]
             assert version in requirement.specifier, f"{requirement} but {version} is locked: make lock"
     assert runtime.items() <= development.items()
+    with_clef = locked("clef.txt")
+    assert runtime.items() <= with_clef.items()
+    for requirement in CLEF:
+        assert with_clef[canonicalize_name(requirement.name)] in requirement.specifier
     assert {name: v for name, v in build.items() if name in development}.items() <= development.items()
 
 

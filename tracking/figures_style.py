@@ -179,7 +179,8 @@ def format_number(value: float) -> str:
 
 
 def log_axis(axes: Axes, which: str, values: Sequence[float]) -> None:
-    """Make ``x`` or ``y`` logarithmic, with labels such as 0.01; less than a decade gets 1, 2, 5."""
+    """Make ``x`` or ``y`` logarithmic, with labels such as 0.01; less than a decade and a
+    half gets 1, 2, 5, less than a factor of 5 more."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
@@ -190,6 +191,9 @@ def log_axis(axes: Axes, which: str, values: Sequence[float]) -> None:
         low, high = min(known), max(known)
         room = max((high / low) ** 0.06, 1.1)
         (axes.set_xlim if which == "x" else axes.set_ylim)(low / room, high * room)
-    axis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=12))
+    subs: tuple[float, ...] = (1.0, 2.0, 5.0) if narrow else (1.0,)
+    if known and max(known) < 5 * min(known):  # 0.8 to 1.7 would have the one label 1
+        subs = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+    axis.set_major_locator(LogLocator(10, subs=subs, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: format_number(value)))
     axis.set_minor_formatter(NullFormatter())

@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,15 @@ def test_round_trip_keeps_unknown_fields(path: Path) -> None:
     reading = read_records(path)
     assert reading.records == [record(1), record(2), record(3, later={"x": 1})]
     assert any("unknown field 'later'" in note for note in reading.notes)
+
+
+def test_a_container_is_in_the_line_only_where_there_is_one(path: Path) -> None:
+    inside = replace(record(3), container={"image": "sha256:1", "lock": "sha256:2"})
+    assert "container" not in json.loads(record(1).line())
+    with RecordLog(path) as log:
+        log.append([inside])
+    assert read_records(path).records[2] == inside
+    assert read_records(path).notes == []
 
 
 @pytest.mark.parametrize("cut", [1, 5, 100])
@@ -182,6 +192,8 @@ def test_a_later_line_of_a_trial_replaces_an_earlier_one(path: Path) -> None:
         ({"arms": {"oracle": {"score": 1.0}}}, "no expansions"),
         ({"arms": {"oracle": {"expansions": 4, "score": 0}}}, "the score 0"),
         ({"arms": {"oracle": {"expansions": 4, "score": 1.5}}}, "the score 1.5"),
+        ({"container": "sha256:1"}, "container"),
+        ({"container": {"image": 1}}, "container"),
     ],
 )
 def test_a_line_with_a_wrong_field_is_damaged(path: Path, change: dict[str, object], said: str) -> None:

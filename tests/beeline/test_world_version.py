@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
+from omegaconf import OmegaConf
 
 from beeline.errors import SettingError
 from beeline.versions import name_run
@@ -17,7 +17,7 @@ from tests.shared import ROOT
 
 @pytest.mark.parametrize("version", PINNED_WORLDS)
 def test_all_families_of_a_version_are_pinned(version: str) -> None:
-    table = yaml.safe_load((ROOT / "conf" / "version" / f"{version}.yaml").read_text("utf-8"))["worlds"]
+    table = OmegaConf.to_container(OmegaConf.load(ROOT / "conf" / "version" / f"{version}.yaml").worlds)
     found = {name: family.digest for name, family in read_worlds(table).items()}
     assert len(found) >= 5
     assert found == PINNED_WORLDS[version]

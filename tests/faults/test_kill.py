@@ -10,6 +10,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.commands import beeline, command, environment, records
 
 RUN = ("domain=keys_doors", "model=sparrow", "trials=12")
@@ -64,13 +66,14 @@ def test_killed_runs_end_with_the_records_of_an_undisturbed_one(tmp_path: Path) 
         assert records(stormy, *name) == records(calm, *name)
 
 
-def test_an_interrupt_ends_in_order_and_resumes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_ends_in_order_and_resumes(number: int, code: int, tmp_path: Path) -> None:
     run = start(tmp_path, *RUN)
     path = tmp_path.joinpath("results", *NAME)
     while not (path.exists() and path.stat().st_size) and run.poll() is None:
         time.sleep(0.01)
-    os.kill(run.pid, signal.SIGINT)
-    assert run.wait(timeout=20) == 130
+    os.kill(run.pid, number)
+    assert run.wait(timeout=20) == code
     kept = records(tmp_path, *NAME)
     assert kept
     assert beeline(tmp_path, *RUN).returncode == 0
