@@ -35,8 +35,7 @@ Settings (defaults first)
   model={model}
   study={study}
   version={version}    engine={engine}    tracking={tracking}
-  results=DIR      the one output folder
-  trials=N         trials 1 to N; the same command again resumes
+  trials=N         trials 1 to N; the same command resumes; results=DIR
   traces=on|off    a trace of each model search
   archive=off|on   keep every reply; model.replay=DIR answers from them
   rerun=unclean|untraced       run such finished trials again

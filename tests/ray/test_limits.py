@@ -94,9 +94,9 @@ def test_keys_reach_the_model_and_nothing_else(nodes: Nodes, tmp_path: Path) -> 
 def test_a_private_ray_beside_a_cluster_and_an_interrupt(nodes: Nodes, tmp_path: Path) -> None:
     """engine.address=local ignores RAY_ADDRESS; Ctrl-C ends it with all its processes."""
     with FakeServer(latency_ms=20) as server:
-        overrides = against(server, *RAY, "engine.address=local", trials=30)
+        overrides = against(server, *RAY, "engine.address=local", trials=12)
         with Running(tmp_path, overrides, **variables(nodes)) as going:
-            going.until(lambda: server.requests > 50)
+            going.until(lambda: server.requests > 20)
             mine = family(going.process.pid)
             assert any("raylet" in title(pid) for pid in mine)
             going.process.send_signal(signal.SIGINT)
@@ -108,10 +108,10 @@ def test_a_private_ray_beside_a_cluster_and_an_interrupt(nodes: Nodes, tmp_path:
             time.sleep(0.1)
         assert not [title(pid) for pid in mine if "ray" in title(pid)]
         # The cluster is as it was, and finishes the run.
-        ran = run(tmp_path, *against(server, *RAY, trials=30), **variables(nodes))
+        ran = run(tmp_path, *against(server, *RAY, trials=12), **variables(nodes))
         assert ran.returncode == 0, ran.stderr
     (found,) = all_records(tmp_path).values()
-    assert [record["trial"] for record in found] == list(range(1, 31))
+    assert [record["trial"] for record in found] == list(range(1, 13))
 
 
 def family(parent: int) -> list[int]:
