@@ -36,7 +36,7 @@ __all__ = ["RayEngine", "RaySettings"]
 #: What Ray's books charge for a worker that keeps a core busy: less than one, so that runners,
 #: which mostly wait, find room beside a worker on each core.
 WORKER_CPUS = 0.9
-RUNNER_CPUS = 0.05
+RUNNER_CPUS = 0.01
 #: Trials with a worker: one that runs, one that waits beside it.
 WORKER_DEPTH = 2
 #: Trials in flight that one runner holds where the user does not say.
@@ -225,8 +225,10 @@ class RayEngine(Engine):
         assert self._session is not None
         nodes = self._session.nodes()
         have = ", ".join(f"{node.name} with {node.resources.get('CPU', 0):g} CPUs" for node in nodes)
-        per = RUNNER_CPUS if asking is not None and asking.in_loop else WORKER_CPUS
-        room = sum(math.floor(node.resources.get("CPU", 0) / per + 1e-9) for node in nodes)
+        # Runners stand beside a worker on each core.
+        runs = asking is not None and asking.in_loop
+        each = (1 - WORKER_CPUS) / RUNNER_CPUS if runs else 1 / WORKER_CPUS
+        room = sum(math.floor(node.resources.get("CPU", 0) * each + 1e-9) for node in nodes)
         if asking is not None and asking.placed is not None:
             self._check_placement(asking, asking.placed, nodes)
         cpus = self._cpus()

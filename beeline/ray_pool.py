@@ -205,15 +205,9 @@ def loss_of(session: Session, hello: Hello | None) -> str:
 
 def node_name(session: Session, node: str) -> str:
     """The name of a node by its id, also of one that is gone by now."""
-    names: dict[str, str] = session.kept.setdefault("names", _Names())
-    if node not in names:
-        names.update({found.id: found.name for found in session.nodes()})
-    return names.get(node, node[:12])
-
-
-class _Names(dict[str, str]):
-    def close(self) -> None:
-        """Nothing to end."""
+    if node not in session.names:
+        session.names.update({found.id: found.name for found in session.nodes()})
+    return session.names.get(node, node[:12])
 
 
 async def awaited(call: Any) -> Any:

@@ -60,13 +60,19 @@ class Node:
 class Session:
     """A connection that is open."""
 
-    def __init__(self, address: str, folder: Path | None, lock: int | None, seconds: float) -> None:
+    def __init__(
+        self, address: str, seconds: float, folder: Path | None = None, lock: int | None = None, cpus: int = 0
+    ) -> None:
         self.address = address
+        self.cpus = cpus
+        """What a private Ray was given."""
         self.private = folder is not None
         self.seconds = seconds
         """What connecting took."""
-        self.kept: dict[Any, Any] = {}
-        """What jobs leave for the next one (pools of actors)."""
+        self.kept: dict[str, Any] = {}
+        """What jobs leave for the next one: pools of actors, by their noun."""
+        self.names: dict[str, str] = {}
+        """Of nodes by id, also of those that are gone."""
         self.said: set[str] = set()
         """What a person was told, which is told once."""
         self._folder, self._lock = folder, lock
@@ -116,9 +122,7 @@ def connect(address: str | None, cpus: int) -> Session:
     global _session
     asked = address or os.environ.get("RAY_ADDRESS") or LOCAL
     if _session is not None:
-        if _session.address == asked and (
-            asked != LOCAL or cpus <= _session.kept.get("cpus", _Kept(0)).value
-        ):
+        if _session.address == asked and (asked != LOCAL or cpus <= _session.cpus):
             return _session
         disconnect()
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -127,11 +131,7 @@ def connect(address: str | None, cpus: int) -> Session:
     # One thread a worker for numeric libraries, whatever the machine.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     started = time.monotonic()
-    if asked == LOCAL:
-        _session = _start(cpus, started)
-        _session.kept["cpus"] = _Kept(cpus)
-    else:
-        _session = _join(asked, started)
+    _session = _start(cpus, started) if asked == LOCAL else _join(asked, started)
     return _session
 
 
@@ -158,14 +158,6 @@ def _ray() -> Any:
     return ray
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    value: int
-
-    def close(self) -> None:
-        """Nothing to end."""
-
-
 def _start(cpus: int, started: float) -> Session:
     folder, lock = _folder()
     with _environment(_PRIVATE):
@@ -190,7 +182,7 @@ def _start(cpus: int, started: float) -> Session:
             raise SettingError(
                 f"engine.address=local: Ray does not start here ({_sentence(error)}): use engine=local"
             ) from error
-    return Session(LOCAL, folder, lock, time.monotonic() - started)
+    return Session(LOCAL, time.monotonic() - started, folder, lock, cpus)
 
 
 def _join(asked: str, started: float) -> Session:
@@ -215,7 +207,7 @@ def _join(asked: str, started: float) -> Session:
             f"{where}: the only Ray on this machine is the private one of another run: start a cluster with "
             "ray start --head, or use engine.address=local"
         )
-    return Session(asked, None, None, time.monotonic() - started)
+    return Session(asked, time.monotonic() - started)
 
 
 def _knock(address: str) -> None:

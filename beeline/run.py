@@ -35,6 +35,7 @@ from beeline.records import Cell, Record, RecordLog, read_records
 from beeline.representation import find_representation
 from beeline.rerun import again_owed, keep_new
 from beeline.resolver import resolve
+from beeline.resuming import check_resumed
 from beeline.scoring import Summary, summarise
 from beeline.services import Caps, Services
 from beeline.spec import Spec
@@ -114,6 +115,10 @@ def _run_condition(spec: Spec, condition: Condition, engine: Engine) -> Summary 
         again = again_owed(spec.rerun, spec.results, [kept[key] for key in wanted if key in kept])
         owed = [key for key in wanted if key not in kept or key in again]
         if owed:
+            if len(owed) < len(wanted):
+                resumed = check_resumed(path.with_suffix(".spec.json"), spec.as_dict(), condition.name)
+                if resumed is not None:
+                    print(f"note: {path}: {resumed}", file=sys.stderr)
             _save_spec(spec, cell)
             progress = Progress(total=len(wanted), kept=len(wanted) - len(owed))
             title = f"{spec.domain_name} · {spec.model_name}"
