@@ -4,8 +4,8 @@ Only the driver writes the ledger, and nothing is sent before the driver has res
 holds over all workers exactly as it does in one process.
 
 Asking the driver takes a few milliseconds, more than a search takes to its next question. So the
-host keeps *spares*: reservations that the driver made in advance, as large as the largest request
-so far. A request takes a spare where one is large enough and is on its way at once; the spares are filled
+host keeps *spares*: reservations that the driver made in advance, a quarter larger than the largest
+request so far. A request takes a spare where one is large enough and is on its way at once; the spares are filled
 up in batches. Near a cap the driver refuses spares, and from then on each request asks for its
 own reservation. Spares that are left at the end are cancelled; those of a host that was killed
 stay counted as estimated, since nobody knows whether they were used.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections import deque
 from collections.abc import Awaitable, Sequence
 
@@ -23,6 +24,9 @@ from beeline.ray_messages import Failure, Op, RemoteFailure
 from beeline.services import Estimate, Meter
 
 __all__ = ["Leave", "Purse", "RemoteMeter"]
+
+ROOM = 1.25
+"""Spares are as much larger than the largest request so far."""
 
 Leave = tuple[int, Failure | None]
 """Number of a request, and why it may not be sent."""
@@ -111,11 +115,12 @@ class RemoteMeter:
         if last:
             self._target = 0
             self._give_back()
-        for _ in range(self._target - len(self._spares) - len(self._coming)):
-            if self._largest is not None:
+        if self._largest is not None:
+            size = _roomy(self._largest)
+            for _ in range(self._target - len(self._spares) - len(self._coming)):
                 number = self._next()
-                self._coming[number] = self._largest
-                self._ops.append(Op("spare", number, self._largest))
+                self._coming[number] = size
+                self._ops.append(Op("spare", number, size))
         ops, self._ops = self._ops, []
         self.asked.clear()
         return ops
@@ -196,6 +201,15 @@ def _fits(expected: Estimate, spare: Estimate) -> bool:
     return all(
         (have is None and want is None) or (have is not None and want is not None and want <= have)
         for want, have in pairs
+    )
+
+
+def _roomy(size: Estimate) -> Estimate:
+    """With room for the questions of a search, which grow step by step."""
+    return Estimate(
+        None if size.input_tokens is None else math.ceil(ROOM * size.input_tokens),
+        None if size.output_tokens is None else math.ceil(ROOM * size.output_tokens),
+        None if size.cost_usd is None else ROOM * size.cost_usd,
     )
 
 

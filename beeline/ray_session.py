@@ -33,6 +33,8 @@ _PRIVATE = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     # Loopback and one user: a token would only be one more thing to find.
     "RAY_AUTH_MODE": "disabled",
+    # Ray's is 15: on a machine that has other work, workers then wait for it.
+    "RAY_worker_niceness": "0",
 }
 _MARK = "beeline_private"
 """A resource of private clusters, so that address=auto never takes one for the user's."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from beeline import __version__
@@ -78,7 +78,16 @@ def run(spec: Spec) -> Ran:
     finally:
         engine.close()
     analysis = spec.study.analyse(spec, _records_of(spec), spec.results)
-    shown = None if analysis is None else resolve("tracking.analysis:show")(analysis, spec.results)
+    if analysis is None:
+        return Ran(tuple(summaries))
+    shown = resolve("tracking.analysis:show")(analysis, spec.results)
+    _tracked(
+        spec,
+        # Other people's trackers may know conditions alone.
+        lambda tracker: getattr(tracker, "log_study", lambda *_: "")(
+            spec.version, spec.model_name, spec.study.name, spec.domain_name
+        ),
+    )
     return Ran(tuple(summaries), shown)
 
 
@@ -321,13 +330,21 @@ def _write(path: Path, text: str) -> None:
 
 
 def _track(spec: Spec, cell: Cell, records: Sequence[Record]) -> None:
+    _tracked(spec, lambda tracker: tracker.log(cell, records, summary_of(records).as_dict(), spec.as_dict()))
+
+
+_said: set[str] = set()
+
+
+def _tracked(spec: Spec, log: Callable[[Any], str]) -> None:
+    """Let the tracker log something; a failure costs one warning."""
     target = spec.tracking.get("target")
     if target is None:
         return
     settings = {k: v for k, v in spec.tracking.items() if k not in ("name", "target")}
     tracker = resolve(str(target), spec.plugins).from_settings(settings, spec.results)
     try:
-        where = tracker.log(cell, records, summary_of(records).as_dict(), spec.as_dict())
+        where = log(tracker)
     except Exception as error:
         print(
             f"warning: tracking failed ({type(error).__name__}: {_first_line(error)}); the "
@@ -335,7 +352,9 @@ def _track(spec: Spec, cell: Cell, records: Sequence[Record]) -> None:
             file=sys.stderr,
         )
     else:
-        print(where)
+        if where and where not in _said:  # a sweep says it once
+            _said.add(where)
+            print(where)
 
 
 def _first_line(error: Exception) -> str:

@@ -115,8 +115,9 @@ class MLflowTracker:
 
     def log_study(self, version: str, model: str, study: str, domain: str) -> str:
         """Log what a whole study of one domain gave: its analysis with figures, and a report page, on the
-        run that its conditions hang from. Returns a line for the user, empty when nothing is new or no
-        condition was logged. Raises StorageError, and whatever the store raises."""
+        run that its conditions hang from; a study without conditions, such as a comparison of records,
+        gets a run for its analysis alone. Returns a line for the user, empty when nothing is new or there
+        is nothing to log. Raises StorageError, and whatever the store raises."""
         from tracking.gathering import gather
         from tracking.report import write_pages
 
@@ -124,8 +125,6 @@ class MLflowTracker:
         experiment = self._experiment(client, version)
         tags = {"version": version, "domain": domain, "model": model, "study": study}
         parent = self._find(client, experiment, {**tags, "condition": "-"})
-        if parent is None:
-            return ""
         folder = self.results / version / model / study
         files = sorted(
             path
@@ -133,12 +132,22 @@ class MLflowTracker:
             if path.suffix in (".svg", ".png") or path.name == f"{domain}.analysis.json"
         )
         records = sorted(folder.glob(f"{escape(domain)}.*.jsonl"))
+        if parent is None:
+            if records or not files:
+                return ""
+            more = {"condition": "-", "official": str(not version.startswith("custom-")).lower()}
+            name = f"{domain} · {model} · {study}"
+            parent = client.create_run(experiment, run_name=name, tags={**tags, **more})
+            client.set_terminated(parent.info.run_id)
         digest = digest_of([_content(path) for path in (*files, *records)])
         if parent.data.tags.get("study_digest") == digest:
             return ""
         run = parent.info.run_id
         for path in files:
             client.log_artifact(run, str(path), "analysis")
+        if not records:
+            client.set_tag(run, "study_digest", digest)
+            return f"MLflow: analysis of {domain} · {model} · {study}"
         found = gather(self.results, tags, intervals=False, whole=True)
         with tempfile.TemporaryDirectory() as place:
             write_pages(found, Path(place) / "report.html", Path(place) / "report.md")

@@ -12,6 +12,7 @@ from beeline.errors import BeelineError
 from beeline.records import Cell, find_cells, read_records
 from beeline.scoring import summarise
 from beeline.world_summary import summarise_worlds
+from tracking.analysis import load
 from tracking.mlflow_store import MLflowTracker, without_secrets
 
 __all__ = ["main"]
@@ -40,6 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         tries.append((str(path.relative_to(options.results)), _cell(tracker, cell, path)))
     if not options.no_reports:
         studies = dict.fromkeys((c.version, c.model, c.study, c.domain) for c, _ in cells)
+        # A study that ran no condition has an analysis alone.
+        analyses, _ = load(options.results)
+        studies |= dict.fromkeys((a.version, a.model, a.study, a.domain) for a in analyses)
         tries += [("/".join(study), _study(tracker, study)) for study in studies]
     return _run(tries)
 

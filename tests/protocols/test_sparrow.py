@@ -15,6 +15,7 @@ import pytest
 
 from beeline.errors import ModelError, SettingError
 from beeline.model import make_model
+from beeline.question import Question
 from protocols.sparrow import Sparrow
 from tests.protocols.asking import ask, question, system_one
 
@@ -100,3 +101,20 @@ def test_weights_that_do_not_exist() -> None:
 def test_settings_are_strict() -> None:
     with pytest.raises(SettingError, match="did you mean weights"):
         make_model({"name": "s", "target": "protocols.sparrow:Sparrow", "weight": NAME})
+
+
+def test_remembered_texts_change_no_answer() -> None:
+    """Against the package without our cache, over overlapping questions as of a search."""
+    from sparrow_decider import Decider
+
+    model = sparrow()
+    plain = Decider.load(model.settings.weights)
+    draw = random.Random(5)
+    texts = [f"Row {n}: {n * 7 % 11} {n % 5} {draw.random():.3f}" for n in range(60)]
+    for size in (2, 9, 30, 60, 30, 9):
+        options = draw.sample(texts, size)
+        asked = {"choose": {"type": "choice", "instructions": "Which?", "criteria": dict.fromkeys(options)}}
+        given = plain.ask({"task": "t", "goal": "g", "context": "c"}, asked)["choose"]
+        answer = model.answer_now(Question("t", "g", "c", "Which?", tuple(options)))
+        assert answer.probabilities == given["probabilities"]
+        assert answer.choice == given["choice"]

@@ -198,3 +198,24 @@ def test_a_password_in_the_address_is_never_said(capsys: pytest.CaptureFixture[s
     out, err = capsys.readouterr()
     assert "the store failed" in err
     assert "hush-hush" not in out + err
+
+
+def test_a_run_of_a_study_logs_its_analysis_by_itself(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "beeline", "domain=keys_doors", "model=first_option", "trials=2"]
+    command += ["study=order_sensitivity", "study.orders=[found]", f"results={tmp_path / 'results'}"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("MLflow: sqlite") == 1  # not once a condition
+    parent = next(run for run in runs(tmp_path / "results") if run.data.tags["condition"] == "-")
+    assert "keys_doors.analysis.json" in artifacts(tmp_path / "results", parent, "analysis")
+
+
+def test_a_study_without_conditions_gets_a_run_for_its_analysis(tmp_path: Path) -> None:
+    write_records(tmp_path, make_records("tiles", MODELS[0], 2))
+    show(make_analysis("tiles", study="compare"), tmp_path)
+    for _ in range(2):  # a second sync adds nothing
+        assert sync(["--results", str(tmp_path)]) == 0
+        (run,) = (run for run in runs(tmp_path) if run.data.tags["study"] == "compare")
+        assert "tiles.analysis.json" in artifacts(tmp_path, run, "analysis")
