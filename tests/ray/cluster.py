@@ -29,16 +29,16 @@ VARIABLES = {
 
 
 class Nodes:
-    """The cluster's process, as a context manager."""
+    """The cluster's process, as a context manager; ``more`` goes into its nodes' environment."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **more: str) -> None:
         self.folder = folder
         self._log = folder / "cluster.txt"
         with self._log.open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tests.ray.cluster", str(folder)],
                 cwd=folder,
-                env=environment(ROOT, **VARIABLES) | {"BEELINE_CACHE": str(folder / "cache")},
+                env=environment(ROOT, **VARIABLES) | {"BEELINE_CACHE": str(folder / "cache")} | more,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
