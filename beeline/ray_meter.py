@@ -5,9 +5,9 @@ holds over all workers exactly as it does in one process.
 
 Asking the driver takes a few milliseconds, more than a search takes to its next question. So the
 host keeps *spares*: reservations that the driver made in advance, a quarter larger than the largest
-request so far. A request takes a spare where one is large enough and is on its way at once; the spares are filled
-up in batches. Near a cap the driver refuses spares, and from then on each request asks for its
-own reservation. Spares that are left at the end are cancelled; those of a host that was killed
+request so far. A request takes a spare where one is large enough and is on its way at once; the
+spares are filled up in batches. Near a cap the driver refuses spares, and from then on each request
+asks for its own reservation. Spares that are left at the end are cancelled; those of a host that was killed
 stay counted as estimated, since nobody knows whether they were used.
 """
 
