@@ -112,6 +112,9 @@ def children(parent: int) -> list[int]:
 
 
 def main(folder: Path) -> None:
+    # Ray notes the newest cluster of a machine in a shared folder: not this one.
+    os.environ["RAY_TMPDIR"] = str(folder)
+    (folder / "ray").mkdir()
     from ray.cluster_utils import Cluster
 
     made = Cluster(
