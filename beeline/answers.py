@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from beeline.archive import answer_from, answer_line, asked
 from beeline.digest import digest_of
@@ -23,8 +22,7 @@ from beeline.lines import compact
 from beeline.model import Model
 from beeline.model_arm import option_weights
 from beeline.question import Answer, Question
-from beeline.records import Cell
-from beeline.services import Caps, Services
+from beeline.wrapped import Wrapped
 
 __all__ = ["AnswerStore", "Reusing"]
 
@@ -73,8 +71,10 @@ class AnswerStore:
             self._base = None
 
 
-class Reusing(Model):
+class Reusing(Wrapped):
     """``inner``, asked only what it was not asked before."""
+
+    written = "reuse=on"
 
     def __init__(self, inner: Model, path: Path) -> None:
         if not inner.deterministic:
@@ -82,45 +82,14 @@ class Reusing(Model):
                 f"reuse=on: model {inner.name} does not promise the same answer to the same question; "
                 "if yours does, and has the setting, say model.deterministic=true"
             )
-        self.inner = inner
-        self.name, self.model_id = inner.name, inner.model_id
-        self.max_options, self.placement = inner.max_options, inner.placement
-        self.concurrency, self.kinds = inner.concurrency, inner.kinds
-        self.suites = inner.suites  # type: ignore[misc]
-        self.needs, self.elsewhere = inner.needs, inner.elsewhere
-        self.deterministic = True
+        super().__init__(inner)
         self._store = AnswerStore(path)
         self._self = digest_of({"model_id": inner.model_id, **inner.describe()})
-
-    @classmethod
-    def from_settings(cls, name: str, settings: Mapping[str, Any], plugins: tuple[str, ...] = ()) -> Model:
-        """Not made from settings: ``reuse=on`` wraps the model that a config names."""
-        raise SettingError("model.target may not be beeline.answers:Reusing: write reuse=on")
-
-    def check(self) -> None:
-        """As the model's own."""
-        self.inner.check()
-
-    def attach(self, services: Services) -> None:
-        """As the model's own."""
-        self.inner.attach(services)
-
-    def caps(self) -> Caps | None:
-        """As the model's own."""
-        return self.inner.caps()
-
-    async def open(self) -> None:
-        """As the model's own."""
-        await self.inner.open()
 
     async def close(self) -> None:
         """Close the model and the store."""
         self._store.close()
         await self.inner.close()
-
-    def for_trial(self, cell: Cell, trial: int, repeat: int) -> Model:
-        """All trials share the store."""
-        return self
 
     async def answer(self, question: Question) -> Answer:
         """From the store, else from the model."""
@@ -139,10 +108,6 @@ class Reusing(Model):
             found = self.inner.answer_now(question)
             self._keep(key, question, found)
         return found
-
-    def describe(self) -> dict[str, Any]:
-        """As the model's own: a cached answer is its answer."""
-        return self.inner.describe()
 
     def _keep(self, key: str, question: Question, answer: Answer) -> None:
         # What was refused or unusable once may be answered the next time. Names that are no option

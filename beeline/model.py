@@ -127,12 +127,14 @@ def make_model(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> Model:
     """Make the model that a resolved ``model`` config describes.
 
     ``config`` holds ``name``, ``target`` (``package.module:Class``) and the settings of that
-    class; ``replay`` (a results folder to answer from) and ``reuse`` (the file of an answer cache)
-    wrap it. Raises SettingError for a bad name or target and whatever the class refuses.
+    class; ``orders`` (how many to average over), ``replay`` (a results folder to answer from) and
+    ``reuse`` (the file of an answer cache) wrap it. Raises SettingError for a bad name or target and
+    whatever the class refuses.
     """
     settings = dict(config)
     name, target = settings.pop("name", None), settings.pop("target", None)
     replay, reuse = settings.pop("replay", None), settings.pop("reuse", None)
+    orders = settings.pop("orders", None)
     settings.pop("placement", None)  # the engine's business
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise SettingError(
@@ -152,6 +154,10 @@ def make_model(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> Model:
             f"model.target={target} is not a model: its class must derive from beeline.model.Model"
         )
     model = made.from_settings(name, settings, tuple(plugins))
+    if orders is not None and (orders != 1 or isinstance(orders, bool)):
+        from beeline.averaging import Averaging
+
+        model = Averaging(model, orders)
     if replay is not None:
         from beeline.replay import Replay
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from beeline.averaging import Averaging
 from beeline.cache import cache_folder
 from beeline.errors import SettingError
 from beeline.model import Model
@@ -98,9 +99,21 @@ class Prices(Study):
                 f"{spec.domain.suite}"
             )
         assert spec.model is not None
-        model, price = find(spec.model.model_id), Price.of(spec.model)
+        asked, orders = spec.model, 1
+        if isinstance(spec.model, Averaging):
+            asked, orders = spec.model.inner, spec.model.count
+        model, price = find(asked.model_id), Price.of(asked)
         arms, profile = measure(_plan(spec), spec.trials)
         found = estimate(spec.domain_name, spec.trials, arms, profile, model)
+        if orders > 1:
+            times = (orders,) * 3
+            found = replace(
+                found,
+                questions=found.questions.times(*times),
+                bytes=found.bytes.times(*times),
+                tokens=found.tokens.times(*times),
+                basis=f"{found.basis}; each asked in {orders} orders",
+            )
         key = (spec.version, spec.model.name, spec.trials)
         first = not self._shown
         sofar = self._shown.setdefault(key, {})

@@ -58,7 +58,7 @@ def test_the_file_is_its_models_name_and_its_settings_are_read_strictly(name: st
     model = MODELS[name]
     assert model.name == name
     config = composed(name)["model"]
-    others = ("name", "target", "replay", "placement", "backend", "weights")  # the last two: protocols.clef
+    others = ("name", "target", "replay", "orders", "placement", "backend", "weights")
     settings = {key: value for key, value in config.items() if key not in others}
     assert read_settings(type(model).settings_class, settings) == model.settings
     with pytest.raises(SettingError, match="did you mean price_input"):

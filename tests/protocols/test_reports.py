@@ -6,11 +6,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from beeline.averaging import Averaging
 from beeline.errors import HostError, ModelError
 from beeline.model import Model
 from beeline.model_arm import ModelArmResult, UsabilityGuard, model_arm, option_weights
@@ -231,8 +233,8 @@ def test_report_09_a_correction_that_brings_order_dependence_back_shows() -> Non
 
 
 def test_report_10_the_same_options_reversed() -> None:
-    """TypeLLM/pijev: 0.43 becomes 0.63. Both orders can be asked for by name, and the trace keeps the
-    numbers with the places, so that they can be averaged."""
+    """TypeLLM/pijev: 0.43 becomes 0.63. Both orders can be asked for by name, the trace keeps the
+    numbers with the places, and ``model.orders=2`` averages over an order and its reverse."""
     moved = []
     with FakeServer("order_dependent") as server:
         model = system_one(server.base_url)
@@ -245,6 +247,13 @@ def test_report_10_the_same_options_reversed() -> None:
         assert set(there) == set(back) == {0, 1, 2, 3}
         moved.append(max(abs(there[i] - back[i]) for i in there))
     assert max(moved) > 0.2
+    asked = question()
+    with FakeServer("order_dependent") as server:
+        model = Averaging(system_one(server.base_url), 2)
+        given, reverse = ask(model, asked, replace(asked, options=asked.options[::-1]))
+        assert server.requests == 4
+    assert isinstance(given.probabilities, Mapping)
+    assert given.probabilities == pytest.approx(reverse.probabilities)  # the order shown is of no account
 
 
 def test_report_11_aliases_dated_names_and_criteria() -> None:
