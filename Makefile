@@ -27,6 +27,8 @@
 
 VENV ?= .venv
 ARGS ?=
+# Test files at a time.
+JOBS ?= 2
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 # Only for `make lock`; the version is stated so that two people get the same file.
@@ -55,7 +57,7 @@ run: $(STAMP)
 	$(PY) -m beeline -m domain=countdown,keys_doors trials=20 $(ARGS)
 
 test: $(STAMP)
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest --numprocesses $(JOBS) --dist loadfile $(ARGS)
 
 lint: style types
 

@@ -7,6 +7,7 @@ another folder) and is made anew only when its lock or the Python version has ch
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
@@ -44,13 +45,21 @@ def environment(name: str) -> Path:
     extra = EXTRA.get(name, [])
     wanted = hashlib.sha256(repr((sys.version, lock.read_bytes(), extra)).encode()).hexdigest()
     stamp, python = folder / "made-from", folder / "bin" / "python"
-    if stamp.is_file() and stamp.read_text() == wanted:
-        return python
-    shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     (folder.parent / ".gitignore").write_text("*\n")
+    # Test files run side by side: who comes second waits and finds it made.
+    with (folder.parent / f"{name}.lock").open("w") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)
+        if not (stamp.is_file() and stamp.read_text() == wanted):
+            _make(name, folder, lock, extra)
+            stamp.write_text(wanted)  # last: a torn environment is made anew
+    return python
+
+
+def _make(name: str, folder: Path, lock: Path, extra: list[str]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
     _run([sys.executable, "-m", "venv", str(folder)], name)
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--retries", "1", "--no-deps"]
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--retries", "1", "--no-deps"]
     for package in extra:  # first: the likeliest to be missing
         try:
             _run([*pip, package], name)
@@ -59,8 +68,6 @@ def environment(name: str) -> Path:
                 raise
             raise IndexUnreachable(f"pip finds no {package} here, which {name} needs") from None
     _run([*pip, "--require-hashes", "--requirement", str(lock)], name)
-    stamp.write_text(wanted)  # last: a torn environment is made anew
-    return python
 
 
 def _run(command: list[str], name: str) -> None:
