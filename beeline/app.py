@@ -69,7 +69,6 @@ def main(arguments: Sequence[str]) -> int:
     if "--version" in arguments:
         print(__version__)
         return 0
-    _second_interrupt_kills()
     try:
         check_overrides(arguments)
         _compose_and_run(arguments)
@@ -110,7 +109,7 @@ def _compose_and_run(arguments: Sequence[str]) -> None:
     try:
         hydra.main(config_path=str(config_folder()), config_name="config", version_base="1.3")(job)()
     except (HydraException, OmegaConfBaseException) as error:
-        raise SettingError(str(error).splitlines()[0]) from error
+        raise SettingError(_advice(str(error).splitlines()[0])) from error
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except OSError as error:
@@ -124,18 +123,29 @@ def _compose_and_run(arguments: Sequence[str]) -> None:
         sys.argv = before
 
 
+def _advice(said: str) -> str:
+    """Hydra's words, with what to do where that is known."""
+    if said.startswith("Ambiguous value"):
+        return "several values for one setting make a sweep: add -m before them, or quote a list"
+    if "no viable alternative" in said or "mismatched input" in said or "token recognition" in said:
+        return f"a value cannot be read ({said}): quote it, as in 'key=value with blanks'"
+    return said
+
+
 def _run_job(config: dict[str, Any]) -> None:
     from beeline.run import run
-    from beeline.spec import read_spec
+    from beeline.spec import LeftOut, read_spec
 
-    spec = read_spec(config)
+    try:
+        spec = read_spec(config)
+    except LeftOut as left_out:
+        print(left_out)
+        return
+    _end_in_order()
     root = str(spec.results.resolve())
     if _State.root != root:
         print(f"results in {root}", flush=True)
         _State.root = root
-    if spec.suite is not None and spec.suite != spec.domain.suite:
-        print(f"{spec.domain_name} is left out: it belongs to the suite {spec.domain.suite}")
-        return
     ran = run(spec)
     # A study's tables compare its conditions: each one's own is then in the report alone.
     _State.summaries += ran.summaries if ran.analysis is None else ran.summaries[:1]
@@ -186,7 +196,7 @@ def _help() -> str:
     )
 
 
-def _second_interrupt_kills() -> None:
+def _end_in_order() -> None:
     """The first Ctrl-C or SIGTERM (``docker stop``) ends the run in order; a second one ends the
     process at once."""
     presses = 0

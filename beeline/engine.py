@@ -164,6 +164,9 @@ class Engine(ABC):
     async def shut(self, asking: Asking | None) -> None:  # noqa: B027
         """A condition ended, in whatever way: nothing of it may go on."""
 
+    ended: bool = False
+    """The last run came to its end: nothing is under way."""
+
     def close(self) -> None:  # noqa: B027
         """End what this engine started."""
 
@@ -182,6 +185,7 @@ class Engine(ABC):
         stored first. Raises what the trial or the store raised, WorkerError when a trial keeps
         losing its worker.
         """
+        self.ended = False
         self.start(len(owed), asking, progress)
         finished: asyncio.Queue[TrialDone | None] = asyncio.Queue()
         writer = asyncio.create_task(_write(finished, store, progress))
@@ -211,6 +215,7 @@ class Engine(ABC):
 
             servers += [asyncio.create_task(serve()) for _ in range(min(width, len(trials)))]
             await _first_error([*servers], writer)
+            self.ended = True
         finally:
             for server in servers:
                 server.cancel()
@@ -330,15 +335,20 @@ class LocalEngine(Engine):
         pool, self._pool = self._pool, None
         if pool is None:
             return
-        if not getattr(pool, "_pending_work_items", None):
+        if self.ended:
             # Idle workers end at once; killed while the pool's thread writes to them, it complains.
             pool.shutdown(wait=True)
             return
         processes = list((getattr(pool, "_processes", None) or {}).values())
+        writer = getattr(getattr(pool, "_result_queue", None), "_writer", None)
         pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             with contextlib.suppress(OSError, ValueError):
                 process.kill()
+        # One killed while it sent a result leaves the pool's thread waiting for the rest, for as long
+        # as anybody could still send it: we are the last who could.
+        with contextlib.suppress(OSError, AttributeError):
+            writer.close()  # type: ignore[union-attr]
 
 
 async def _first_error(servers: list[asyncio.Task[None]], writer: asyncio.Task[None]) -> None:

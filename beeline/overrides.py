@@ -39,6 +39,10 @@ def check_overrides(arguments: Sequence[str]) -> None:
     parsed = []
     foreign = False
     for argument in arguments:
+        if argument.startswith("--") and _OVERRIDE.fullmatch(argument[2:]) and "=" in argument:
+            key = argument[2:].partition("=")[0]
+            if key.split(".")[0] in (*groups, *top):
+                raise SettingError(f"{argument}: settings have no dashes, write {argument[2:]}")
         if argument.startswith("-"):
             continue
         match = _OVERRIDE.fullmatch(argument)
@@ -66,6 +70,11 @@ def check_overrides(arguments: Sequence[str]) -> None:
             for option in value.split(",") if _SIMPLE.fullmatch(value) else ():
                 if option not in options:
                     raise SettingError(f"{key}={option}: there is no such {key}: {nearest(option, options)}")
+        elif rest and head not in groups and not _in(top.get(head), rest):
+            known = top[head] if isinstance(top[head], dict) else {}
+            if known:
+                raise SettingError(f"there is no setting {key}: {nearest(rest[0], known)}")
+            raise SettingError(f"{head} has no settings of its own: write {head}=VALUE")
         elif rest and head in groups and _SIMPLE.fullmatch(chosen.get(head, "")):
             for option in chosen[head].split(","):
                 if not _in(top.get(head), rest):

@@ -257,6 +257,12 @@ class RayEngine(Engine):
             default=math.inf,
         )
         if room >= placed.replicas:
+            left = sum(node.resources.get("CPU", 0.0) for node in nodes) - placed.num_cpus * placed.replicas
+            if left < WORKER_CPUS + RUNNER_CPUS:
+                raise SettingError(
+                    f"model.placement takes {placed.num_cpus * placed.replicas:g} CPUs, which leaves none "
+                    "for the searches: ask for fewer (num_cpus, replicas), or start more nodes"
+                )
             return
         asks = ", ".join(f"{name}: {amount:g}" for name, amount in wanted.items())
         have = "; ".join(f"{node.name} has {_shown(node)}" for node in nodes)

@@ -128,6 +128,8 @@ def _run_condition(spec: Spec, condition: Condition, engine: Engine) -> Summary 
                 resumed = check_resumed(path.with_suffix(".spec.json"), spec.as_dict(), condition.name)
                 if resumed is not None:
                     print(f"note: {path}: {resumed}", file=sys.stderr)
+            if spec.archive and not again:
+                _say_unarchived(spec, cell, [key for key in wanted if key in kept])
             _save_spec(spec, cell)
             progress = Progress(total=len(wanted), kept=len(wanted) - len(owed))
             title = f"{spec.domain_name} · {spec.model_name}"
@@ -146,8 +148,9 @@ def _run_condition(spec: Spec, condition: Condition, engine: Engine) -> Summary 
                 with Display(title, progress) as display, _ledger(spec) as ledger:
                     asking = _asking(spec, cell, ledger, display.notice)
                     asyncio.run(engine.run(_plan(spec, condition), owed, asking, store, progress))
-            except BeelineError as error:
-                note_stop(spec.results, cell, error, progress.kept + progress.done, len(wanted))
+            except (BeelineError, KeyboardInterrupt) as error:
+                on_file = {record.key for record in read_records(path).records}
+                note_stop(spec.results, cell, error, len(on_file.intersection(wanted)), len(wanted))
                 raise
         clear_stop(spec.results, cell)
         records = read_records(path).records
@@ -155,6 +158,16 @@ def _run_condition(spec: Spec, condition: Condition, engine: Engine) -> Summary 
     summary = summary_of(chosen)
     _track(spec, cell, records)
     return summary
+
+
+def _say_unarchived(spec: Spec, cell: Cell, kept: Sequence[tuple[int, int]]) -> None:
+    missing = sum(not cell.archive_path(spec.results, *key).is_file() for key in kept)
+    if missing and spec.model is not None:
+        print(
+            f"note: {missing} finished trials were run without an archive and stay so: choose another folder "
+            "with results=DIR to have one of all",
+            file=sys.stderr,
+        )
 
 
 def _ledger(spec: Spec) -> AbstractContextManager[Ledger | None]:
@@ -301,7 +314,8 @@ def _state_definition(spec: Spec) -> None:
             if changed:
                 raise SettingError(
                     f"{path.parent} holds records of another definition: {'; '.join(changed)}. Choose "
-                    "another folder with results=DIR, or another name with custom=NAME"
+                    "another folder with results=DIR, or another name: custom=NAME, or of a version file of "
+                    "your own"
                 )
             return
         _write(path, json.dumps(mine, indent=2) + "\n")

@@ -47,7 +47,12 @@ _SETTINGS = (
     "custom",
     "plugins",
 )
+_SUITES = ("navigation", "worlds")
 _SPEND = ("max_usd", "max_tokens", "max_requests")
+
+
+class LeftOut(Exception):
+    """The domain belongs to another suite than the setting ``suite`` asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +137,12 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
     engine = _engine(dict(_mapping(config, "engine")), allowed)
     name = str(domain_config["name"])
     made = resolve(str(domain_config["target"]), allowed)
+    belongs, wanted = getattr(made, "suite", "navigation"), _suite(config)
+    if wanted is not None and wanted != belongs:
+        raise LeftOut(f"{name} is left out: it belongs to the suite {belongs}")
     family = None
     official, official_families = _official(released, definition, families)
-    if getattr(made, "suite", "navigation") == "worlds":
+    if belongs == "worlds":
         if name not in families:
             raise SettingError(f"version {released} defines no family {name!r}: {nearest(name, families)}")
         family = families[name]
@@ -192,7 +200,7 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
         rerun=_rerun(config),
         caps=_caps(_mapping(config, "spend")),
         cache=_switch(config, "cache"),
-        suite=_text(config, "suite"),
+        suite=wanted,
         plugins=allowed,
     )
 
@@ -274,12 +282,19 @@ def _switch(config: Mapping[str, Any], key: str) -> bool:
 def _rerun(config: Mapping[str, Any]) -> str | None:
     value = config["rerun"]
     if value is not None and value not in RERUNS:
-        raise SettingError(f"rerun={value}: {nearest(str(value), RERUNS)}")
+        raise SettingError(f"rerun={value} is no way to run again: {nearest(str(value), RERUNS)}")
     if value == "untraced" and not _switch(config, "traces"):
         raise SettingError(
             "rerun=untraced with traces=off would run the same trials again each time: set traces=on"
         )
     return None if value is None else str(value)
+
+
+def _suite(config: Mapping[str, Any]) -> str | None:
+    value = _text(config, "suite")
+    if value is not None and value not in _SUITES:
+        raise SettingError(f"suite={value} is no suite: {nearest(value, _SUITES)}")
+    return value
 
 
 def _caps(values: Mapping[str, Any]) -> Caps:

@@ -50,12 +50,15 @@ def _path(results: Path, cell: Cell) -> Path:
     return cell.path(results).with_suffix(_SUFFIX)
 
 
-def note_stop(results: Path, cell: Cell, error: BeelineError, finished: int, wanted: int) -> None:
+def note_stop(
+    results: Path, cell: Cell, error: BeelineError | KeyboardInterrupt, finished: int, wanted: int
+) -> None:
     """Note a stop. That it cannot be written is no error: the run has one already."""
     path = _path(results, cell)
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     name = f"{cell.version}/{cell.model}/{cell.study}/{cell.domain}.{cell.condition}"
-    stop = Stop(name, type(error).__name__, str(error), finished, wanted, now)
+    reason = "interrupted; the same command resumes" if isinstance(error, KeyboardInterrupt) else str(error)
+    stop = Stop(name, type(error).__name__, reason, finished, wanted, now)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(asdict(stop), indent=2) + "\n", "utf-8")

@@ -127,6 +127,12 @@ class _Digested(Protocol):
         """Its digest."""
 
 
+def is_official(version: str) -> bool:
+    """Whether records of this version name a released definition, whose digest is pinned. What is
+    not is somebody's own: a setting overridden (``custom-...``) or a version file of theirs."""
+    return version in PINNED
+
+
 def name_run(
     released: str, official: _Digested, resolved: _Digested, custom: str | None, pinned: str | None
 ) -> str:

@@ -25,6 +25,7 @@ from beeline.digest import digest_of
 from beeline.errors import SettingError, nearest
 from beeline.records import Cell, Record
 from beeline.study import BENCHMARK
+from beeline.versions import is_official
 
 __all__ = ["MLflowTracker", "store_uri", "without_secrets"]
 
@@ -80,7 +81,7 @@ class MLflowTracker:
         if child is not None and child.data.tags.get("records_digest") == digest:
             return f"{where} (nothing new)"
         more = {
-            "official": str(not cell.version.startswith("custom-")).lower(),
+            "official": str(is_official(cell.version)).lower(),
             "model_id": str(records[0].model_id) if records else "",
             "definition": records[0].definition if records else "",
             "code": records[-1].code if records else "",
@@ -135,7 +136,7 @@ class MLflowTracker:
         if parent is None:
             if records or not files:
                 return ""
-            more = {"condition": "-", "official": str(not version.startswith("custom-")).lower()}
+            more = {"condition": "-", "official": str(is_official(version)).lower()}
             name = f"{domain} · {model} · {study}"
             parent = client.create_run(experiment, run_name=name, tags={**tags, **more})
             client.set_terminated(parent.info.run_id)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from beeline.analysis import Analysis, Figure, Series
 from beeline.scoring import Summary
+from beeline.versions import is_official
 from beeline.world_summary import WorldSummary
 from tracking import tables, world_tables
 from tracking.analysis import figure_names
@@ -89,7 +90,7 @@ def version_blocks(
     if not main:
         return []
     blocks: list[Block] = [Heading(2, f"Version {version}")]
-    if version.startswith("custom-"):
+    if not is_official(version):
         blocks.append(
             Text(
                 "A custom version: its settings differ from those of a released one, so its scores compare "

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from beeline.scoring import ARMS, BENCHMARK, ArmSummary, Overall, Summary, UsageSummary, overall
+from beeline.versions import is_official
 from tracking.tables import version_domains
 
 __all__ = [
@@ -24,7 +25,7 @@ __all__ = [
 
 def versions(summaries: Sequence[Summary]) -> list[str]:
     """Official ones first, then custom ones, each sorted."""
-    return sorted({s.cell.version for s in summaries}, key=lambda v: (v.startswith("custom-"), v))
+    return sorted({s.cell.version for s in summaries}, key=lambda v: (not is_official(v), v))
 
 
 def is_main(summary: Summary) -> bool:

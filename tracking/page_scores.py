@@ -11,7 +11,7 @@ from beeline.records import Cell
 from beeline.scoring import Overall, Summary, UsageSummary
 from beeline.statistics import Interval
 from tracking import published
-from tracking.document import Block, Grid, Heading, picture_of
+from tracking.document import Block, Grid, Heading, Text, picture_of
 from tracking.page_data import Entry, decisions, entries, model_label, shared_overalls, slug, sort_domains
 from tracking.tables import cells, clean, format_interval, format_ms, format_score, mark, version_domains
 
@@ -30,7 +30,10 @@ def overall_blocks(version: str, main: Sequence[Summary]) -> list[Block]:
     """Figure and table over the domains that all models share; nothing for a single domain."""
     domains, scores = shared_overalls(version, main)
     if len(domains) < 2:
-        return []
+        if len({summary.cell.domain for summary in main}) < 2:
+            return []
+        shared = f"only {domains[0]}" if domains else "no domain"
+        return [Text(f"No overall score: the models of this version share {shared}. See each domain below.")]
     models: list[tuple[str, Interval, Overall]] = [
         (model_label(model), item.arms["model"], item)
         for model, item in scores.items()

@@ -19,6 +19,7 @@ from beeline.errors import BeelineError, StorageError
 from beeline.overrides import config_folder
 from beeline.records import Cell
 from beeline.scoring import Overall, Summary, overall
+from beeline.versions import is_official
 from tracking import tables
 from tracking.document import Alarms, Block, Document, Grid, Heading, Text
 from tracking.gathering import Gathered, gather
@@ -192,7 +193,7 @@ def _statements(
 ) -> list[Alarms]:
     """Custom, partial, unclean: what a reader must know first."""
     lines = []
-    if version.startswith("custom-"):
+    if not is_official(version):
         lines.append(
             "custom: settings differ from those of a released version; compare with no other version"
         )

@@ -162,7 +162,7 @@ def _flat(summary: Summary) -> Iterator[dict[str, Any]]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tracking.report",
-        description="Scores with 95%% intervals, choices and usage, from the records of a results folder.",
+        description="Scores with 95% intervals, choices and usage, from the records of a results folder.",
     )
     parser.add_argument(
         "--results", type=Path, default=Path("results"), metavar="DIR", help="default: results"

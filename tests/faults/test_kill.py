@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from beeline.stops import find_stops
 from tests.commands import beeline, command, environment, records
 
 RUN = ("domain=keys_doors", "model=sparrow", "trials=12")
@@ -76,10 +77,36 @@ def test_an_interrupt_ends_in_order_and_resumes(number: int, code: int, tmp_path
     assert run.wait(timeout=20) == code
     kept = records(tmp_path, *NAME)
     assert kept
+    (stop,) = find_stops(tmp_path / "results")
+    assert (stop.reason, stop.finished) == ("interrupted; the same command resumes", len(kept))
     assert beeline(tmp_path, *RUN).returncode == 0
     ended = records(tmp_path, *NAME)
     assert len(ended) == 12
     assert all(record in ended for record in kept)
+    assert not list(find_stops(tmp_path / "results"))
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_early_interrupt_ends_at_once(number: int, code: int, tmp_path: Path) -> None:
+    """While settings are read: neither Hydra's words nor a traceback of ours. (Before our first
+    line it is Python that ends, in its own way.)"""
+    codes = set()
+    for moment in (0.1, 0.2, 0.3, 0.4, 0.6):
+        run = subprocess.Popen(
+            command(tmp_path, *RUN),
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(moment)
+        os.kill(run.pid, number)
+        _, said = run.communicate(timeout=20)
+        for word in ("hydra", "omegaconf", "app.py"):
+            assert word not in said, said
+        codes.add(run.returncode)
+    assert codes <= {code, -number}
 
 
 def test_workers_end_when_only_the_main_process_is_killed(tmp_path: Path) -> None:

@@ -49,6 +49,11 @@ def test_what_no_node_has_and_where_it_cannot_be(nodes: Nodes, tmp_path: Path) -
     assert "asks for a node with GPU: 1 (model.placement), and no node has room" in ran.stderr
     assert "second has CPU: 1, second_gpu: 1" in ran.stderr
     assert "Traceback" not in ran.stderr
+    ran = asked(
+        tmp_path, "weigh", "engine=ray", "model.placement={num_cpus: 1, replicas: 2}", **variables(nodes)
+    )
+    assert ran.returncode == 2, ran.stderr
+    assert "model.placement takes 2 CPUs, which leaves none for the searches" in ran.stderr
     ran = asked(tmp_path, "weigh", "model.placement={num_gpus: 1}")
     assert ran.returncode == 2, ran.stderr
     assert "that takes engine=ray" in ran.stderr

@@ -120,6 +120,7 @@ def test_files_are_read_as_far_as_needed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [b"", b"no gzip", gzip.compress(b""), gzip.compress(b"{}\n{torn"), gzip.compress(b"{}\n" * 9)[:-9]],
+    ids=["empty", "no gzip", "nothing", "torn line", "torn file"],
 )
 def test_a_damaged_trace_is_named(tmp_path: Path, damage: bytes) -> None:
     one = put(tmp_path, OURS, 1, 1, [step(1), step(1)])

@@ -265,3 +265,17 @@ def test_a_planted_preference_and_miscalibration_show(tmp_path: Path) -> None:
     assert float(row("Place of the chosen option", "luna")[-1].rstrip(" |")) <= 0.001
     assert 0.3 < float(row("Place of the chosen option", "luna")[4].rstrip("%")) / 100 < 0.5
     assert float(row("Place of the chosen option", "jev")[-1].rstrip(" |")) > 0.01
+
+
+def test_models_that_share_one_domain_have_no_overall_and_the_page_says_why(tmp_path: Path) -> None:
+    for domain in ("tiles", "countdown"):
+        write_records(tmp_path, make_records(domain, MODELS[0], 3))
+    write_records(tmp_path, make_records("tiles", MODELS[1], 3))
+    page = page_of(tmp_path, tmp_path / "page.html", "--traces", "none")
+    assert "No overall score: the models of this version share only tiles" in page
+    assert "Overall: geometric mean" not in page
+
+
+def test_a_version_that_is_not_released_is_no_official_one(tmp_path: Path) -> None:
+    write_records(tmp_path, make_records("tiles", MODELS[0], 3, version="mine"))
+    assert "A custom version" in page_of(tmp_path, tmp_path / "page.html", "--traces", "none")
