@@ -70,7 +70,7 @@ def read_settings(cls: type[T], settings: Mapping[str, Any], where: str = "model
         if known_field.default is MISSING and name not in values and settings.get(name) is None:
             problems.append(f"{where}.{name} is not set")
             hint = known_field.metadata.get("missing")
-            if hint and hint not in advice:
+            if hint and not advice:  # one thing to do at a time
                 advice.append(hint)
     if problems:
         raise SettingError("; ".join(problems) + "".join(f". {hint}" for hint in advice))

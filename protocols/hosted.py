@@ -76,7 +76,7 @@ class HostedSettings:
     base_url: str = setting(missing=_TYPE_THIS)
     """Scheme, host and leading path, such as ``http://127.0.0.1:8000/v1``; ``{account}`` in it is
     what the variable ``account_variable`` holds."""
-    id: str = setting(missing=_TYPE_THIS)
+    id: str = setting(missing="Name the model that the server is asked for with model.id=NAME")
     """The model name that the API is asked for."""
     path: str = setting("", blank=True)
     """Appended to base_url; ``{id}`` in it is the model's id."""
