@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from beeline.errors import BeelineError, StorageError
 from beeline.scoring import Measure, Summary
+from beeline.world_summary import WorldSummary
 from tracking import tables, world_tables
 from tracking.document import Document
 from tracking.gathering import Gathered, gather
@@ -48,31 +49,38 @@ def load(
 
 
 def render(
-    summaries: Sequence[Summary], format: str = "text", width: int = 80, stops: Sequence[str] = ()
+    summaries: Sequence[Summary],
+    format: str = "text",
+    width: int = 80,
+    stops: Sequence[str] = (),
+    worlds: Sequence[WorldSummary] = (),
 ) -> str:
     """The report in one of FORMATS; ``width`` is in characters and matters for text only.
-    ``stops`` say which conditions ended early (beeline.stops)."""
+    ``stops`` say which conditions ended early (beeline.stops). Families of worlds follow; their rows of
+    CSV leave empty what they have no value of."""
     if format == "text":
-        return tables.text(summaries, width, stops=stops)
+        blocks = [tables.text(summaries, width, stops=stops)] if summaries else []
+        return "\n".join([*blocks, world_tables.text(worlds, width)] if worlds else blocks)
     if format == "markdown":
-        return _markdown(summaries, stops)
+        return _markdown(summaries, stops, worlds)
     if format == "csv":
-        return _csv(summaries)
+        return _csv(summaries, worlds)
     if format == "json":
         data = {
-            "alarms": tables.alarm_lines(summaries, stops),
+            "alarms": [*tables.alarm_lines(summaries, stops), *world_tables.alarm_lines(worlds)],
             "summaries": [summary.as_dict() for summary in summaries],
             "overall": [item.as_dict() for item in tables.overalls(summaries)],
+            "worlds": [summary.as_dict() for summary in worlds],
         }
         return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     raise ValueError(f"no such format: {format}")
 
 
-def _markdown(summaries: Sequence[Summary], stops: Sequence[str]) -> str:
+def _markdown(summaries: Sequence[Summary], stops: Sequence[str], worlds: Sequence[WorldSummary]) -> str:
     def row(values: Sequence[str]) -> str:
         return "| " + " | ".join(_escape(value) for value in values) + " |"
 
-    alarms = tables.alarm_lines(summaries, stops)
+    alarms = [*tables.alarm_lines(summaries, stops), *world_tables.alarm_lines(worlds)]
     blocks = ["\n".join(f"- **{_escape(line)}**" for line in alarms)] if alarms else []
     for summary in summaries:
         lines = [f"### {_escape(tables.title(summary))}", "", row(tables.HEADINGS)]
@@ -98,6 +106,13 @@ def _markdown(summaries: Sequence[Summary], stops: Sequence[str]) -> str:
             for arm, score in item.arms.items()
         ]
         blocks.append("\n".join(lines))
+    for family in worlds:
+        lines = [f"### {_escape(world_tables.title(family))}", "", row(world_tables.HEADINGS)]
+        lines.append("|---|" + "---:|" * (len(world_tables.HEADINGS) - 1))
+        lines += [row(cells) for cells in world_tables.rows(family)]
+        for note in world_tables.diagnosis(family):
+            lines += ["", _escape(note)]
+        blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -107,8 +122,9 @@ def _escape(text: str) -> str:
     return text
 
 
-def _csv(summaries: Sequence[Summary]) -> str:
+def _csv(summaries: Sequence[Summary], worlds: Sequence[WorldSummary]) -> str:
     rows = [row for summary in summaries for row in _flat(summary)]
+    rows += [row for family in worlds for row in world_tables.flat(family)]
     columns = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, lineterminator="\n")
@@ -228,12 +244,10 @@ def parse_decisions(value: str) -> int | None:
 def _plain(found: Gathered, format: str, output: Path | None) -> None:
     width = 80 if output else shutil.get_terminal_size((80, 24)).columns
     if format == "csv":  # rows only: what has no row is said beside them
-        for line in tables.alarm_lines(found.summaries, found.stops):
+        alarms = tables.alarm_lines(found.summaries, found.stops)
+        for line in [*alarms, *world_tables.alarm_lines(found.worlds)]:
             print(f"! {line}", file=sys.stderr)
-    report = render(found.summaries, format, width, found.stops) if found.summaries else ""
-    if format == "text" and found.worlds:
-        report += ("\n" if report else "") + world_tables.text(found.worlds, width)
-    _write(report, output)
+    _write(render(found.summaries, format, width, found.stops, found.worlds), output)
 
 
 def write_pages(

@@ -1,14 +1,16 @@
-"""Summaries of world families as plain text tables that fit a terminal."""
+"""Summaries of world families as plain text tables that fit a terminal, as Markdown and as flat rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from beeline.world import LEVELS, Interface
 from beeline.world_summary import GroupSummary, WorldSummary
 from tracking.tables import clean, table_lines, wrap_line
 
-__all__ = ["HEADINGS", "cells", "diagnosis", "rows", "text", "title"]
+__all__ = ["HEADINGS", "alarm_lines", "cells", "diagnosis", "flat", "rows", "text", "title"]
 
 HEADINGS = ("arm", "exact", "feasible", "utility", "told", "cover", "calls", "spend", "budget")
 
@@ -76,10 +78,39 @@ def diagnosis(summary: WorldSummary) -> list[str]:
     return lines
 
 
+def alarm_lines(summaries: Sequence[WorldSummary]) -> list[str]:
+    """What must be known first."""
+    return [alarm for summary in summaries for alarm in summary.alarms]
+
+
+def flat(summary: WorldSummary) -> Iterator[dict[str, Any]]:
+    """One row of a spreadsheet for each arm and group; ``level`` and ``interface`` are empty where a group
+    holds all of them."""
+    cell = summary.cell
+    for arm, groups in summary.arms.items():
+        for name, group in groups.items():
+            parts = name.split()
+            values = asdict(group)
+            outcomes = values.pop("outcomes")
+            yield {
+                "version": cell.version,
+                "model": cell.model,
+                "study": cell.study,
+                "domain": cell.domain,
+                "condition": cell.condition,
+                "heuristic": summary.heuristic,
+                "arm": arm,
+                "level": next((part for part in parts if part in LEVELS), ""),
+                "interface": next((part for part in parts if part in list(Interface)), ""),
+                **values,
+                **outcomes,
+            }
+
+
 def text(summaries: Sequence[WorldSummary], width: int = 80) -> str:
     """All tables, one block a family; ends with a newline unless empty."""
     width = max(width, 20)
-    alarms = [f"! {clean(alarm)}" for summary in summaries for alarm in summary.alarms]
+    alarms = [f"! {clean(alarm)}" for alarm in alarm_lines(summaries)]
     blocks = ["\n".join(line for alarm in alarms for line in wrap_line(alarm, width))] if alarms else []
     for summary in summaries:
         lines = [*wrap_line(title(summary), width), *table_lines(HEADINGS, rows(summary), width)]
