@@ -385,5 +385,11 @@ def _finite(text: str) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """What a log keeps of a value that was no JSON object: text, cut where it is long."""
-    return value[:2000] if isinstance(value, str) else repr(value)[:2000]
+    """What a log keeps of a value that was no JSON object: text, cut where it is long. Where a value
+    has no text (an integer of too many digits, lists nested too deep), its type."""
+    if isinstance(value, str):
+        return value[:2000]
+    try:
+        return repr(value)[:2000]
+    except Exception:
+        return f"<{type(value).__name__}>"

@@ -146,6 +146,28 @@ def test_what_a_call_costs(call: ToolCall, status: str, charge: int, reason: str
     json.loads(compact(result.log[0].as_dict()))
 
 
+def nested(depth: int) -> list[Any]:
+    made: list[Any] = []
+    for _ in range(depth):
+        made = [made]
+    return made
+
+
+class NoText:
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize("value", [10**5000, {"names": 10**5000}, nested(100_000), NoText()], ids=range(4))
+@pytest.mark.parametrize("tool", ["read", "weigh", "choose", "unknown"])
+def test_a_value_without_a_text_is_refused_and_logged_by_its_type(tool: str, value: Any) -> None:
+    result = play(WORLD, scripted(iter([Turn([ToolCall(tool, value), ToolCall(value)])])))
+    first, second = result.log
+    assert (first.reason, second.reason, result.spend) == ("bad_json", "bad_name", 0)
+    assert first.arguments == second.tool == f"<{type(value).__name__}>"
+    json.dumps([called.as_dict() for called in result.log])
+
+
 def test_an_exact_repeat_is_charged_and_answered() -> None:
     result = run([READ_A], [READ_A])
     assert result.spend == 6
