@@ -350,16 +350,23 @@ class WorldDomain(ABC, Generic[I]):
     def manifest(self) -> Mapping[str, Any]:
         """The certified manifest of this edition, from the family's package (``manifest.json``).
 
-        Raises DataError when it is absent or not the one that the version names."""
+        Raises DataError when it is absent or not the one that the version names, SettingError when it
+        is of another edition."""
         path = Path(str(sys.modules[type(self).__module__].__file__)).with_name("manifest.json")
         try:
             data: dict[str, Any] = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise DataError(f"the manifest of {self.name} cannot be read from {path}: {error}") from error
-        wanted = self.parameters.manifest
-        if digest_of(data) != wanted or data.get("edition") != self.parameters.edition:
+        wanted, edition = self.parameters.manifest, self.parameters.edition
+        if digest_of(data) != wanted:
             raise DataError(
                 f"{path} is not the manifest that this version names (digest {digest_of(data)[:16]}, "
-                f"wanted {wanted[:16]}, edition {self.parameters.edition}): restore the file"
+                f"wanted {wanted[:16]}): restore the file"
+            )
+        if data.get("edition") != edition:
+            raise SettingError(
+                f"the manifest of {self.name} certifies edition {data.get('edition')}, not {edition}: set "
+                f"version.worlds.{self.name}.manifest='' to have the instances of edition {edition} "
+                "verified when they are drawn"
             )
         return data

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beeline.digest import digest_of
 from beeline.draws import Draws
 from beeline.episode import EpisodeLimits, ToolCall, Turn, play
 from beeline.errors import DataError, DomainError, SettingError
@@ -236,6 +237,13 @@ def test_settings_of_a_family() -> None:
 def test_an_edition_is_another_set_of_instances() -> None:
     other = TransitRouting("reference", {"edition": 2, "manifest": ""})
     assert other.generated("L1", 1, 1) != FAMILY.generated("L1", 1, 1)
+
+
+def test_a_manifest_of_another_edition() -> None:
+    digest = digest_of(__import__("json").loads(_manifest_text()))
+    family = TransitRouting("reference", {"edition": 2, "manifest": digest})
+    with pytest.raises(SettingError, match=r"certifies edition 1, not 2: set .*transit_routing\.manifest=''"):
+        family.private("L1", 1)
 
 
 def test_a_manifest_that_the_version_does_not_name() -> None:
