@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from beeline.digest import differences, digest_of
-from beeline.errors import BeelineError
+from beeline.errors import BeelineError, StorageError
 from beeline.world import INDEXES, LEVELS
 from beeline.world_certify import Certified, certify, make_manifest
 from domains.worlds.families import family_class, family_names
@@ -93,7 +93,7 @@ def _certify_all(families: Sequence[str], edition: int, check: bool) -> int:
 def _settle(family: str, manifest: dict[str, Any], write: bool) -> bool:
     """Compare with the stored manifest and write; whether they differ."""
     path = manifest_path(family)
-    stored = json.loads(path.read_text("utf-8")) if path.is_file() else None
+    stored = _stored(path)
     changed = list(differences(stored, manifest))
     verb = "unchanged" if not changed else "written" if write else "differs" if stored else "not stored"
     print(f"{family}: manifest {digest_of(manifest)} ({verb})")
@@ -102,9 +102,26 @@ def _settle(family: str, manifest: dict[str, Any], write: bool) -> bool:
     if changed and write:
         text = json.dumps(manifest, indent=1) + "\n"
         temporary = path.with_suffix(".tmp")
-        temporary.write_text(text, "utf-8")
-        os.replace(temporary, path)
+        try:
+            temporary.write_text(text, "utf-8")
+            os.replace(temporary, path)
+        except OSError as error:
+            raise StorageError(f"{path} cannot be written ({error}): make its folder writable") from error
     return bool(changed)
+
+
+def _stored(path: Path) -> Any:
+    """The manifest as stored; None without one, a remark where the file is no JSON (torn)."""
+    try:
+        text = path.read_text("utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read ({error}): restore the file") from error
+    try:
+        return json.loads(text)
+    except ValueError:
+        return f"(no JSON in {len(text)} characters)"
 
 
 if __name__ == "__main__":

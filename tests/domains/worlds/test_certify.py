@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beeline import world_domain
-from beeline.errors import DomainError
+from beeline.errors import DomainError, StorageError
 from beeline.facts import Call, Executed, Fact, Facts, Plan
 from beeline.world import BANDS, Interface, Verdict
 from beeline.world_certify import certify
 from beeline.world_solution import Solution
+from domains.worlds import certify as command
 from domains.worlds.certify import main
 from domains.worlds.families import UNCERTIFIED
 from domains.worlds.transit_routing import TransitRouting
@@ -130,3 +132,31 @@ def test_the_command_certifies_a_family(capsys: pytest.CaptureFixture[str]) -> N
     shown = capsys.readouterr().out
     assert "(unchanged)" in shown
     assert shown.count("transit_routing L") == 12
+
+
+@pytest.mark.parametrize("torn", ['{"schema": "beeline_wor', "", "[1]"])
+def test_a_torn_manifest_is_replaced(
+    torn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text(torn, "utf-8")
+    monkeypatch.setattr(command, "manifest_path", lambda family: path)
+    assert command._settle("toy", {"edition": 1}, write=False)
+    assert "(differs)" in capsys.readouterr().out
+    assert path.read_text("utf-8") == torn
+    assert command._settle("toy", {"edition": 1}, write=True)
+    assert "(written)" in capsys.readouterr().out
+    assert not command._settle("toy", {"edition": 1}, write=False)
+
+
+def test_a_manifest_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "absent" / "manifest.json"
+    monkeypatch.setattr(command, "manifest_path", lambda family: path)
+    with pytest.raises(StorageError, match=r"manifest\.json cannot be written .*writable"):
+        command._settle("toy", {"edition": 1}, write=True)
+
+
+def test_a_manifest_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "manifest_path", lambda family: tmp_path)
+    with pytest.raises(StorageError, match="cannot be read"):
+        command._settle("toy", {"edition": 1}, write=False)
