@@ -24,7 +24,6 @@ beeline: how well do decision models plan?
 
   python -m beeline [KEY=VALUE ...]        run one benchmark
   python -m beeline -m [KEY=A,B ...]       sweep over every combination
-
   python -m beeline domain=rush_hour study=baseline
   python -m beeline -m domain=tiles,countdown model=sparrow,first_option
   python -m beeline model=local model.base_url=http://HOST:8000/v1 model.id=NAME
@@ -35,7 +34,8 @@ Settings (defaults first)
   model={model}
   study={study}
   version={version}    engine={engine}    tracking={tracking}
-  trials=N         trials 1 to N; the same command resumes; results=DIR
+  results=results  the one output folder
+  trials=N         trials 1 to N; the same command again resumes
   traces=on|off    a trace of each model search
   archive=off|on   keep every reply; model.replay=DIR answers from them
   rerun=unclean|untraced       run such finished trials again

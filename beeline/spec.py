@@ -143,6 +143,8 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
     family = None
     official, official_families = _official(released, definition, families)
     if belongs == "worlds":
+        if not families:
+            raise SettingError(f"version {released} defines no worlds, so not {name}: choose version=1.0.0")
         if name not in families:
             raise SettingError(f"version {released} defines no family {name!r}: {nearest(name, families)}")
         family = families[name]

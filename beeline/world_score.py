@@ -7,6 +7,7 @@ integers of any size as fractions and rounded once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from fractions import Fraction
@@ -64,7 +65,12 @@ def grounding(world: World, result: EpisodeResult) -> tuple[int, int]:
         if called.status in (Status.EXECUTED, Status.FAILED):
             seen.update(_strings(called.result))
     prompt = world.system + world.user
-    return sum(handle in seen or handle in prompt for handle in named), len(named)
+    return sum(handle in seen or _stands_in(handle, prompt) for handle in named), len(named)
+
+
+def _stands_in(handle: str, prompt: str) -> bool:
+    """As a whole: a piece of a handle is no handle."""
+    return re.search(rf"(?<![\w-]){re.escape(handle)}(?![\w-])", prompt) is not None if handle else False
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -7,7 +7,7 @@ values are left and ties are frequent, which the arm counts. Deterministic, inde
 order of options; BLAS is held to one thread so that the number of cores cannot change a sum.
 
 Measured, one thread, over questions whose texts came before (benchmarks/model_side.py): 0.2 ms for 2
-options, 0.5 ms for 50, 1.3 ms for 255; a text that is new takes 25 microseconds more.
+options, 0.5 ms for 50, 1.3 ms for 255; a text that is new takes 20 microseconds more.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Sparrow(Model):
 
 def _remember_texts(decider: Any) -> None:
     """Keep what the decider makes of each text. The frontiers of a search overlap, so that nearly
-    every option was in the question before: six times as many questions a second
+    every option was in the question before: three to five times as many questions a second
     (benchmarks/model_side.py). A decider built otherwise is left as it is."""
     static = getattr(decider, "static", None)
     pool = getattr(static, "_pool", None)

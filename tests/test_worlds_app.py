@@ -92,6 +92,7 @@ def test_big_objectives_stay_integers() -> None:
     [
         (["trials=25"], ["trials=25", "1 to 24"]),
         (["study=score"], ["sparrow", "navigation", "worlds"]),
+        (["version=2.0.0"], ["2.0.0 defines no worlds", "version=1.0.0"]),
         (["version.worlds.transit_routing.edition=2"], ["edition: 1 -> 2", "custom=NAME"]),
     ],
 )

@@ -186,6 +186,10 @@ def test_grounding_counts_distinct_handles_seen_before() -> None:
     seen = run([READ_A], [ToolCall("choose", {"names": ["a", "a", "invented"]})])
     assert grounding(WORLD, seen) == (1, 2)
     assert grounding(replace(WORLD, user="Choose invented.\n"), seen) == (2, 2)
+    # A piece of what the prompt names, or nothing at all, is no handle.
+    for piece in ("invent", "vented", ""):
+        guessed = run([ToolCall("choose", {"names": [piece]})])
+        assert grounding(replace(WORLD, user="Choose invented.\n"), guessed) == (0, 1)
     assert grounding(WORLD, run([READ_A])) == (0, 0)
 
 
