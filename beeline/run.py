@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from beeline import __version__
@@ -42,6 +41,7 @@ from beeline.spec import Spec
 from beeline.spend_caps import unheld
 from beeline.stops import clear_stop, note_stop
 from beeline.study import BENCHMARK, Condition
+from beeline.tracked import track, track_study
 from beeline.wording import WORDINGS
 from beeline.worker import DomainPlan
 
@@ -81,13 +81,7 @@ def run(spec: Spec) -> Ran:
     if analysis is None:
         return Ran(tuple(summaries))
     shown = resolve("tracking.analysis:show")(analysis, spec.results)
-    _tracked(
-        spec,
-        # Other people's trackers may know conditions alone.
-        lambda tracker: getattr(tracker, "log_study", lambda *_: "")(
-            spec.version, spec.model_name, spec.study.name, spec.domain_name
-        ),
-    )
+    track_study(spec)
     return Ran(tuple(summaries), shown)
 
 
@@ -156,7 +150,8 @@ def _run_condition(spec: Spec, condition: Condition, engine: Engine) -> Summary 
         records = read_records(path).records
     chosen = [record for record in records if record.key in set(wanted)]
     summary = summary_of(chosen)
-    _track(spec, cell, records)
+    # All that is there is tracked, also trials beyond those of this run.
+    track(spec, cell, records, lambda: summary if len(chosen) == len(records) else summary_of(records))
     return summary
 
 
@@ -341,39 +336,6 @@ def _write(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.write_text(text, "utf-8")
     os.replace(temporary, path)
-
-
-def _track(spec: Spec, cell: Cell, records: Sequence[Record]) -> None:
-    _tracked(spec, lambda tracker: tracker.log(cell, records, summary_of(records).as_dict(), spec.as_dict()))
-
-
-_said: set[str] = set()
-
-
-def _tracked(spec: Spec, log: Callable[[Any], str]) -> None:
-    """Let the tracker log something; a failure costs one warning."""
-    target = spec.tracking.get("target")
-    if target is None:
-        return
-    settings = {k: v for k, v in spec.tracking.items() if k not in ("name", "target")}
-    tracker = resolve(str(target), spec.plugins).from_settings(settings, spec.results)
-    try:
-        where = log(tracker)
-    except Exception as error:
-        print(
-            f"warning: tracking failed ({type(error).__name__}: {_first_line(error)}); the "
-            f"records are safe, fill the store later with: python -m tracking.sync --results {spec.results}",
-            file=sys.stderr,
-        )
-    else:
-        if where and where not in _said:  # a sweep says it once
-            _said.add(where)
-            print(where)
-
-
-def _first_line(error: Exception) -> str:
-    """The start of a message, a user and password in a URL masked."""
-    return re.sub(r"//[^/@\s]*@", "//***@", (str(error).splitlines() or [""])[0])[:200]
 
 
 @lru_cache
