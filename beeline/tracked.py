@@ -13,9 +13,10 @@ from beeline.scoring import Summary
 from beeline.spec import Spec
 
 if TYPE_CHECKING:
+    from beeline.sweep_record import SweepRecord
     from beeline.world_summary import WorldSummary
 
-__all__ = ["track", "track_study"]
+__all__ = ["track", "track_study", "track_sweep"]
 
 _said: set[str] = set()
 """Lines that were shown: a sweep says where it tracks once."""
@@ -35,6 +36,19 @@ def track_study(spec: Spec) -> None:
         if not hasattr(tracker, "log_study"):
             return ""
         said: str = tracker.log_study(spec.version, spec.model_name, spec.study.name, spec.domain_name)
+        return said
+
+    _log(spec, log)
+
+
+def track_sweep(spec: Spec, record: SweepRecord) -> None:
+    """Log a sweep, after its jobs were; ``spec`` is that of one of them, for tracker and folder. Other
+    people's trackers may know no sweeps."""
+
+    def log(tracker: Any) -> str:
+        if not hasattr(tracker, "log_sweep"):
+            return ""
+        said: str = tracker.log_sweep(record)
         return said
 
     _log(spec, log)

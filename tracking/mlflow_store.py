@@ -7,14 +7,12 @@ store that failed can be filled later (:mod:`tracking.sync`).
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
 import math
 import os
 import re
-import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from glob import escape
@@ -25,12 +23,16 @@ from beeline.digest import digest_of
 from beeline.errors import SettingError, nearest
 from beeline.records import Cell, Record
 from beeline.study import BENCHMARK
+from beeline.sweep_record import SweepRecord
 from beeline.versions import is_official
+from tracking.mlflow_calls import PARAM_LENGTH, clean_name, find_run, log_metrics, open_once
 
-__all__ = ["MLflowTracker", "store_uri", "without_secrets"]
+__all__ = [
+    "MLflowTracker",
+    "store_uri",
+    "without_secrets",
+]
 
-_BATCH = 1000
-_PARAM_LENGTH = 6000
 _SERIES = ("score", "expansions", "path_score")
 
 
@@ -74,8 +76,8 @@ class MLflowTracker:
             "model": cell.model,
             "study": cell.study,
         }
-        parent = self._find(client, experiment, {**tags, "condition": "-"})
-        child = self._find(client, experiment, {**tags, "condition": cell.condition})
+        parent = find_run(client, experiment, {**tags, "condition": "-"})
+        child = find_run(client, experiment, {**tags, "condition": cell.condition})
         store = without_secrets(self.uri or store_uri(self.results))
         where = f"MLflow: {store}, experiment beeline {cell.version}"
         if child is not None and child.data.tags.get("records_digest") == digest:
@@ -105,7 +107,7 @@ class MLflowTracker:
         self._fill(client, child.info.run_id, cell, records, summary, spec)
         # Metrics on the parent too: without any, its charts are empty. The benchmark's stand as they
         # are, to be compared across models and versions; other conditions have theirs under their name.
-        self._metrics(client, parent.info.run_id, list(_parent_numbers(cell.condition, summary or {})))
+        log_metrics(client, parent.info.run_id, list(_parent_numbers(cell.condition, summary or {})))
         client.set_terminated(parent.info.run_id)
         # The digest comes last: a run that was cut off is logged again.
         client.set_tag(child.info.run_id, "records_digest", digest)
@@ -125,7 +127,7 @@ class MLflowTracker:
         client = self._client()
         experiment = self._experiment(client, version)
         tags = {"version": version, "domain": domain, "model": model, "study": study}
-        parent = self._find(client, experiment, {**tags, "condition": "-"})
+        parent = find_run(client, experiment, {**tags, "condition": "-"})
         folder = self.results / version / model / study
         files = sorted(
             path
@@ -157,10 +159,18 @@ class MLflowTracker:
         what = "report and analysis" if files else "report"
         return f"MLflow: {what} of {domain} · {model} · {study}"
 
+    def log_sweep(self, record: SweepRecord) -> str:
+        """Log a sweep as one run above those of its jobs; returns a line for the user, empty when nothing
+        is new. Raises whatever the store raises."""
+        from tracking.mlflow_sweep import log_sweep
+
+        client = self._client()
+        return log_sweep(client, lambda version: self._experiment(client, version), record, self.results)
+
     def _client(self) -> Any:
         uri = self.uri or store_uri(self.results)
         if uri.startswith("sqlite:///"):
-            _open_once(uri.removeprefix("sqlite:///"))
+            open_once(uri.removeprefix("sqlite:///"))
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
         # By default a server that is down is asked for minutes before that is said.
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
@@ -179,11 +189,6 @@ class MLflowTracker:
         place = None if self.uri else (self.results.resolve() / "mlartifacts").as_uri()
         return str(client.create_experiment(name, artifact_location=place))
 
-    def _find(self, client: Any, experiment: str, tags: Mapping[str, str]) -> Any:
-        wanted = " and ".join(f"tags.`{key}` = '{value}'" for key, value in tags.items())
-        runs = client.search_runs([experiment], filter_string=wanted, max_results=1)
-        return runs[0] if runs else None
-
     def _fill(
         self,
         client: Any,
@@ -195,7 +200,7 @@ class MLflowTracker:
     ) -> None:
         from mlflow.entities import Param
 
-        params = [Param(key, value[:_PARAM_LENGTH]) for key, value in _flat(spec)]
+        params = [Param(key, value[:PARAM_LENGTH]) for key, value in _flat(spec)]
         for at in range(0, len(params), 100):
             client.log_batch(run, params=params[at : at + 100])
         values = [(key, value, 0) for key, value, _ in _numbers(summary or {})]
@@ -204,7 +209,7 @@ class MLflowTracker:
                 for key in _SERIES:
                     if isinstance(result.get(key), int | float):
                         values.append((f"trial.{arm}.{key}", float(result[key]), record.trial))
-        self._metrics(client, run, values)
+        log_metrics(client, run, values)
         path = cell.path(self.results)
         if path.exists():
             client.log_artifact(run, str(path), "records")
@@ -220,27 +225,10 @@ class MLflowTracker:
             )
             client.log_artifact(run, str(resolved))
 
-    def _metrics(self, client: Any, run: str, values: Sequence[tuple[str, float, int]]) -> None:
-        import time
-
-        from mlflow.entities import Metric
-
-        now = int(time.time() * 1000)
-        metrics = [Metric(key, value, now, step) for key, value, step in values]
-        for at in range(0, len(metrics), _BATCH):
-            client.log_batch(run, metrics=metrics[at : at + _BATCH])
-
 
 def without_secrets(text: str) -> str:
     """A text in which the user and password of any URL are masked."""
     return re.sub(r"//[^/@\s]*@", "//***@", text)
-
-
-def _open_once(path: str) -> None:
-    """Raise at once where a database cannot be opened or is none: MLflow would try ten times
-    with growing waits, for more than a minute and a half."""
-    with contextlib.closing(sqlite3.connect(path, timeout=5)) as database:
-        database.execute("PRAGMA schema_version").fetchone()
 
 
 def _served(records: Sequence[Record]) -> set[str]:
@@ -253,7 +241,7 @@ def _numbers(data: Any, path: str = "") -> Iterator[tuple[str, float, int]]:
         for key, value in data.items():
             yield from _numbers(value, f"{path}.{key}" if path else str(key))
     elif isinstance(data, int | float) and not isinstance(data, bool) and math.isfinite(data):
-        yield _clean(path), float(data), 0
+        yield clean_name(path), float(data), 0
 
 
 def _parent_numbers(condition: str, summary: Mapping[str, Any]) -> Iterator[tuple[str, float, int]]:
@@ -278,9 +266,4 @@ def _flat(data: Any, path: str = "") -> Iterator[tuple[str, str]]:
         for key, value in data.items():
             yield from _flat(value, f"{path}.{key}" if path else str(key))
     elif path:  # records whose spec was not kept have no params
-        yield _clean(path), str(data)
-
-
-def _clean(name: str) -> str:
-    """A name that MLflow takes: letters, digits and ``_-. /:``, at most 250."""
-    return "".join(c if c.isalnum() or c in "_-. /:" else "_" for c in name)[:250]
+        yield clean_name(path), str(data)

@@ -11,6 +11,7 @@ from pathlib import Path
 from beeline.errors import BeelineError
 from beeline.records import Cell, find_cells, read_records
 from beeline.scoring import summarise
+from beeline.sweep_record import SweepRecord, read_sweeps
 from beeline.world_summary import summarise_worlds
 from tracking.analysis import load
 from tracking.mlflow_store import MLflowTracker, without_secrets
@@ -22,8 +23,9 @@ _PATIENCE = 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Log every cell that the store does not hold yet, then the analysis and report of each study. What
-    fails is passed over and said again at the end; exit code 0, or 1 when anything failed."""
+    """Log every cell that the store does not hold yet, then the analysis and report of each study, then
+    the sweeps. What fails is passed over and said again at the end; exit code 0, or 1 when anything
+    failed."""
     parser = argparse.ArgumentParser(prog="python -m tracking.sync", description=__doc__)
     parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR")
     parser.add_argument("--uri", help="another store than the one in the results folder")
@@ -45,6 +47,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         analyses, _ = load(options.results)
         studies |= dict.fromkeys((a.version, a.model, a.study, a.domain) for a in analyses)
         tries += [("/".join(study), _study(tracker, study)) for study in studies]
+    reading = read_sweeps(options.results)
+    for note in reading.notes:
+        print(f"note: {note}", file=sys.stderr)
+    # The oldest first and after the cells: runs of jobs hang from the newest sweep that ran them.
+    tries += [(f"sweep {record.id}", _sweep(tracker, record)) for record in reading.sweeps]
     return _run(tries)
 
 
@@ -64,6 +71,10 @@ def _cell(tracker: MLflowTracker, cell: Cell, path: Path) -> Callable[[], str]:
 
 def _study(tracker: MLflowTracker, study: tuple[str, str, str, str]) -> Callable[[], str]:
     return lambda: tracker.log_study(*study)
+
+
+def _sweep(tracker: MLflowTracker, record: SweepRecord) -> Callable[[], str]:
+    return lambda: tracker.log_sweep(record)
 
 
 def _run(tries: Sequence[tuple[str, Callable[[], str]]]) -> int:
