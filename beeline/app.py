@@ -7,15 +7,26 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from beeline import __version__
-from beeline.errors import BeelineError, SettingError
+from beeline.errors import BeelineError, SettingError, StorageError
+from beeline.interrupts import end_in_order, interrupted_by
 from beeline.overrides import check_overrides, config_folder
+from beeline.resolver import resolve
+
+if TYPE_CHECKING:
+    from beeline.run import Job
+    from beeline.scoring import Summary
+    from beeline.spec import Spec
+    from beeline.sweep_record import SweepJob
+    from beeline.world_summary import WorldSummary
+
+    AnySummary = Summary | WorldSummary
 
 __all__ = ["main"]
 
@@ -50,15 +61,15 @@ Settings (defaults first)
 """
 
 
-class _State:
-    """Outcome of the jobs of this process."""
+@dataclass
+class _Asked:
+    """What a command line asks for."""
 
-    code = 0
-    signal: int = signal.SIGINT
-    """The one that ended the run, if one did."""
-    summaries: list[Any] = []  # noqa: RUF012 - one process, one list
-    analyses: list[str] = []  # noqa: RUF012
-    root: str | None = None
+    specs: list[Spec] = field(default_factory=list)
+    sweep: bool = False
+    overrides: tuple[str, ...] = ()
+    others: list[SweepJob] = field(default_factory=list)
+    """Jobs of a sweep that do not run: refused for a wrong setting, or left out."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -71,56 +82,111 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     try:
         check_overrides(arguments)
-        _compose_and_run(arguments)
-        _show()
+        asked = _compose(arguments)
+        return _run(asked)
     except KeyboardInterrupt:
         print("interrupted: finished trials are kept, the same command resumes", file=sys.stderr)
-        return 128 + _State.signal
+        return 128 + interrupted_by()
     except SettingError as error:
         _say(error)
         return 2
     except BeelineError as error:
         _say(error)
         return 1
-    return _State.code
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except OSError as error:
+        _say(
+            StorageError(
+                f"cannot write {error.filename or 'the results folder'} ({error.strerror or error}): choose "
+                "a folder you may write with results=DIR"
+            )
+        )
+        return 1
 
 
-def _compose_and_run(arguments: Sequence[str]) -> None:
+def _compose(arguments: Sequence[str]) -> _Asked:
+    """Read the config of every job; nothing runs yet, so that a sweep's jobs can run side by side."""
     import hydra
+    from hydra.core.hydra_config import HydraConfig
     from hydra.errors import HydraException
+    from hydra.types import RunMode
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
+
+    from beeline.spec import LeftOut, read_spec
+    from beeline.sweep import job_not_run
 
     # Let errors through as they are instead of Hydra's own report and exit.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     before = sys.argv
-    sys.argv = ["beeline", *arguments]
+    # Hydra's parser wants all overrides in one row: -m may stand anywhere.
+    flags = [argument for argument in arguments if argument in ("-m", "--multirun")]
+    sys.argv = ["beeline", *flags, *(argument for argument in arguments if argument not in flags)]
+    asked = _Asked(overrides=tuple(argument for argument in arguments if not argument.startswith("-")))
 
     def job(config: Any) -> None:
+        here = HydraConfig.get()
+        asked.sweep = here.mode == RunMode.MULTIRUN
+        plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+        assert isinstance(plain, dict)
+        settings = {str(key): value for key, value in plain.items() if key != "hydra"}
         try:
-            plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-            assert isinstance(plain, dict)
-            _run_job({str(key): value for key, value in plain.items() if key != "hydra"})
-        except BeelineError as error:
+            spec = read_spec(settings)
+            if asked.sweep and "BasicLauncher" not in str(here.launcher.get("_target_")):
+                _run(_Asked([spec]))  # somebody else's launcher: this may be another process
+                return
+            asked.specs.append(spec)
+        except LeftOut as left_out:
+            print(left_out)
+            asked.others.append(job_not_run(settings, "left out", str(left_out)))
+        except SettingError as error:
             # One job of a sweep does not stop the others.
             _say(error)
-            _State.code = max(_State.code, 2 if isinstance(error, SettingError) else 1)
+            asked.others.append(job_not_run(settings, "failed", str(error)))
 
     try:
         hydra.main(config_path=str(config_folder()), config_name="config", version_base="1.3")(job)()
     except (HydraException, OmegaConfBaseException) as error:
         raise SettingError(_advice(str(error).splitlines()[0])) from error
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    except OSError as error:
-        from beeline.errors import StorageError
-
-        raise StorageError(
-            f"cannot write {error.filename or 'the results folder'} ({error.strerror or error}): choose a "
-            "folder you may write with results=DIR"
-        ) from error
     finally:
         sys.argv = before
+    return asked
+
+
+def _run(asked: _Asked) -> int:
+    from beeline.run import Job, run_jobs
+
+    code = 2 if any(other.state == "failed" for other in asked.others) else 0
+    if not asked.specs:
+        return code
+    for root in dict.fromkeys(str(spec.results.resolve()) for spec in asked.specs):
+        print(f"results in {root}", flush=True)
+
+    def failed(job: Job) -> None:
+        assert job.error is not None
+        _say(job.error, f"{job.spec.domain_name} · {job.spec.model_name}: " if asked.sweep else "")
+
+    jobs = [Job(spec) for spec in asked.specs]
+    end_in_order()
+    if not asked.sweep:
+        run_jobs(jobs, failed)
+        _show(jobs)
+    else:
+        from beeline.sweep import keep_sweep, now
+
+        started, ended = now(), False
+        try:
+            run_jobs(jobs, failed)
+            ended = True
+        finally:
+            kept = keep_sweep(jobs, asked.others, asked.overrides, started, ended)
+        summaries = _show(jobs)
+        for record in kept:
+            print(resolve("tracking.sweep_tables:sweep_text")(record, summaries, _width()), end="")
+    wrong = [2 if isinstance(job.error, SettingError) else 1 for job in jobs if job.error is not None]
+    return max([code, *wrong])
 
 
 def _advice(said: str) -> str:
@@ -132,44 +198,35 @@ def _advice(said: str) -> str:
     return said
 
 
-def _run_job(config: dict[str, Any]) -> None:
-    from beeline.run import run
-    from beeline.spec import LeftOut, read_spec
-
-    try:
-        spec = read_spec(config)
-    except LeftOut as left_out:
-        print(left_out)
-        return
-    _end_in_order()
-    root = str(spec.results.resolve())
-    if _State.root != root:
-        print(f"results in {root}", flush=True)
-        _State.root = root
-    ran = run(spec)
+def _show(jobs: Sequence[Job]) -> list[AnySummary]:
+    """The tables of what is done; the summaries in them."""
+    done = [job.ran for job in jobs if job.ran is not None and job.conditions]
     # A study's tables compare its conditions: each one's own is then in the report alone.
-    _State.summaries += ran.summaries if ran.analysis is None else ran.summaries[:1]
-    if ran.analysis is not None:
-        _State.analyses.append(ran.analysis)
-
-
-def _show() -> None:
-    if not _State.summaries and not _State.analyses:
-        return
-    from beeline.resolver import resolve
-
-    width = shutil.get_terminal_size((80, 24)).columns
+    found = [
+        summary for ran in done for summary in (ran.summaries if ran.analysis is None else ran.summaries[:1])
+    ]
+    # Jobs may have had the same trials; the last one's word counts.
+    summaries = list({summary.cell: summary for summary in found}.values())
+    analyses = [job.ran.analysis for job in jobs if job.ran is not None and job.ran.analysis is not None]
+    if not summaries and not analyses:
+        return []
     for suite, show in (("navigation", "tracking.tables:text"), ("worlds", "tracking.world_tables:text")):
-        found = [summary for summary in _State.summaries if summary.suite == suite]
-        if found:
-            print(resolve(show)(found, width))
-    for analysis in _State.analyses:
+        mine = [summary for summary in summaries if summary.suite == suite]
+        if mine:
+            print(resolve(show)(mine, _width()))
+    for analysis in analyses:
         print(analysis)
-    print(f"records, traces and specs: {_State.root}")
+    for root in dict.fromkeys(str(job.spec.results.resolve()) for job in jobs):
+        print(f"records, traces and specs: {root}")
+    return summaries
 
 
-def _say(error: BeelineError) -> None:
-    print(f"beeline: {error}", file=sys.stderr, flush=True)
+def _width() -> int:
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def _say(error: BeelineError, about: str = "") -> None:
+    print(f"beeline: {about}{error}", file=sys.stderr, flush=True)
 
 
 def _help() -> str:
@@ -194,20 +251,3 @@ def _help() -> str:
         engine=options("engine", "local"),
         tracking=options("tracking", "mlflow"),
     )
-
-
-def _end_in_order() -> None:
-    """The first Ctrl-C or SIGTERM (``docker stop``) ends the run in order; a second one ends the
-    process at once."""
-    presses = 0
-
-    def pressed(number: int, frame: Any) -> None:
-        nonlocal presses
-        presses += 1
-        if presses > 1:
-            os._exit(128 + number)
-        _State.signal = number
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, pressed)
-    signal.signal(signal.SIGTERM, pressed)

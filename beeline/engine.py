@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import multiprocessing
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -44,8 +47,10 @@ __all__ = [
     "TRIES",
     "Asking",
     "Engine",
+    "Lane",
     "LocalEngine",
     "Progress",
+    "Run",
     "Store",
     "Task",
     "TrialDone",
@@ -56,6 +61,8 @@ __all__ = [
 
 TRIES = 3
 """How often a trial may lose its worker process before the run stops."""
+
+_RUNS = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +114,19 @@ class Asking:
     """Packages that its config may import from."""
     placed: PlacedAs | None = None
     """Where it is to be, for an engine that can place it."""
+    account: str = ""
+    """Which ledger its requests are entered in, and under which caps."""
 
     @property
     def in_loop(self) -> bool:
         """Searches wait for the model; otherwise it computes in the process of its search."""
         return self.model.placement == "loop" or self.placed is not None
+
+    @property
+    def lane(self) -> Hashable:
+        """Equal for conditions that may be asked by the same object at once."""
+        placed = None if self.placed is None else (*self.placed.wanted().items(), self.placed.replicas)
+        return self.config, placed, self.plugins, self.keep_replies, self.account
 
     def task(self, plan: DomainPlan, trial: int) -> TrialTask:
         """A trial of it as plain data."""
@@ -128,11 +143,59 @@ def warm_up() -> None:
     forkserver.ensure_running()
 
 
+@dataclass(eq=False)
+class Lane:
+    """What all conditions that ask one model at once have in common: the model, and its places for
+    trials in flight, so that one condition's last trials and the next one's first share them. All that
+    compute share one lane too."""
+
+    slots: asyncio.Semaphore | None = None
+    asking: Asking | None = None
+    """Whose model is open: that of the condition that opened it."""
+    opened: Any = None
+    """What the engine made of it; None while it is not open."""
+    users: int = 0
+    runs: list[Run] = field(default_factory=list)
+    """The conditions under way."""
+    broken: bool = False
+    """A condition ended with an error: the next one begins with a model that is opened anew."""
+    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(eq=False)
+class Run:
+    """A condition under way."""
+
+    plan: DomainPlan
+    asking: Asking | None
+    progress: Progress
+    lane: Lane
+    number: int
+    guard: UsabilityGuard = field(default_factory=UsabilityGuard)
+
+    @property
+    def model(self) -> Model:
+        """Whom its trials ask."""
+        assert self.lane.asking is not None
+        return self.lane.asking.model
+
+    def notice(self, text: str | None) -> None:
+        """Show why its trials wait."""
+        if self.asking is not None:
+            self.asking.services.notice(text)
+        else:
+            self.progress.notice = text
+
+
 class Engine(ABC):
-    """Runs the trials of one condition after another, until it is closed."""
+    """Runs the trials of conditions, several side by side, until it is closed. It belongs to one event
+    loop at a time."""
 
     places: ClassVar[bool] = False
     """Can put a model where there is what it needs (beeline.placement)."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[Hashable, Lane] = {}
 
     @classmethod
     @abstractmethod
@@ -141,14 +204,12 @@ class Engine(ABC):
         SettingError."""
 
     @abstractmethod
-    async def compute(self, function: Task, task: TrialTask, repeat: int) -> TrialDone:
+    async def compute(self, function: Task, task: TrialTask, repeat: int, run: Run) -> TrialDone:
         """Run a task in a process that may keep a core busy, again when that process dies.
         Raises what the task raised, WorkerError when it keeps losing its process."""
 
     @abstractmethod
-    async def ask(
-        self, plan: DomainPlan, trial: int, repeat: int, asking: Asking, progress: Progress
-    ) -> TrialDone:
+    async def ask(self, run: Run, trial: int, repeat: int) -> TrialDone:
         """A whole trial with a model that is asked in an event loop. Errors as of :meth:`compute`."""
 
     @abstractmethod
@@ -158,17 +219,37 @@ class Engine(ABC):
     def start(self, owed: int, asking: Asking | None, progress: Progress) -> None:  # noqa: B027
         """Get what ``owed`` trials need, before anything else; what fails must leave nothing open."""
 
-    async def open(self, asking: Asking) -> None:  # noqa: B027
-        """Get ready to ask a model in an event loop; called once a condition."""
+    @abstractmethod
+    async def open(self, lane: Lane) -> Any:
+        """Get ready to ask the model of ``lane.asking`` in the event loop; what is returned becomes
+        ``lane.opened``. What fails must leave nothing open."""
 
-    async def shut(self, asking: Asking | None) -> None:  # noqa: B027
+    @abstractmethod
+    async def shut(self, lane: Lane) -> None:
+        """Nobody asks a model any more."""
+
+    async def enter(self, run: Run, owed: int) -> None:  # noqa: B027
+        """A condition with ``owed`` trials begins; :meth:`leave` is called in any case."""
+
+    async def leave(self, run: Run) -> None:  # noqa: B027
         """A condition ended, in whatever way: nothing of it may go on."""
-
-    ended: bool = False
-    """The last run came to its end: nothing is under way."""
 
     def close(self) -> None:  # noqa: B027
         """End what this engine started."""
+
+    @asynccontextmanager
+    async def kept(self, asking: Asking | None) -> AsyncIterator[Lane]:
+        """The lane of a model; what is opened in it stays open at least as long as this context."""
+        key = asking.lane if asking is not None and asking.in_loop else None
+        lane = self._lanes.setdefault(key, Lane())
+        lane.users += 1
+        try:
+            yield lane
+        finally:
+            lane.users -= 1
+            if not lane.users:
+                del self._lanes[key]
+                await self._shut(lane)
 
     async def run(
         self,
@@ -177,59 +258,102 @@ class Engine(ABC):
         asking: Asking | None,
         store: Store,
         progress: Progress,
+        begun: Callable[[], None] = lambda: None,
     ) -> None:
         """Run the owed (trial, repeat) pairs; ``store`` gets batches and must make them last.
-        Without ``asking`` the offline arms run alone.
+        Without ``asking`` the offline arms run alone. ``begun`` is called when the last trial has
+        begun: from then on there is room for others.
 
         An error of one trial stops the run: trials in flight are dropped, what ended before is
         stored first. Raises what the trial or the store raised, WorkerError when a trial keeps
         losing its worker.
         """
-        self.ended = False
         self.start(len(owed), asking, progress)
+        async with self.kept(asking) as lane:
+            if lane.slots is None:
+                lane.slots = asyncio.Semaphore(self.width(asking))
+            run = Run(plan, asking, progress, lane, next(_RUNS))
+            lane.runs.append(run)
+            try:
+                await self.enter(run, len(owed))
+                await self._conduct(run, owed, store, begun)
+            except BaseException:
+                lane.broken = True
+                raise
+            finally:
+                lane.runs.remove(run)
+                await self.leave(run)
+
+    async def _conduct(
+        self, run: Run, owed: list[tuple[int, int]], store: Store, begun: Callable[[], None]
+    ) -> None:
         finished: asyncio.Queue[TrialDone | None] = asyncio.Queue()
+        progress, lane = run.progress, run.lane
         writer = asyncio.create_task(_write(finished, store, progress))
         servers: list[asyncio.Task[None]] = []
         try:
-            trials = list(owed)
-            width = self.width(asking)
-            if asking is not None and asking.in_loop:
-                if len(trials) > width:
-                    trials = await self._longest_first(plan, trials)
-                await self.open(asking)
-            waiting = iter(trials)
+            width = self.width(run.asking)
+            if run.asking is not None and run.asking.in_loop:
+                if len(owed) > width:
+                    owed = await self._longest_first(run, owed)
+                await self._open(run)
+            waiting = deque(owed)
 
             async def serve() -> None:
-                for trial, repeat in waiting:
-                    progress.in_flight += 1
-                    try:
-                        if asking is None:
-                            done = await self.compute(run_offline, TrialTask(plan, trial), repeat)
-                        elif asking.in_loop:
-                            done = await self.ask(plan, trial, repeat, asking, progress)
-                        else:
-                            done = await self.compute(run_with_model, asking.task(plan, trial), repeat)
-                    finally:
-                        progress.in_flight -= 1
-                    finished.put_nowait(done)
+                assert lane.slots is not None
+                while waiting:
+                    async with lane.slots:
+                        if not waiting:  # others took the last ones while this one waited for a place
+                            return
+                        trial, repeat = waiting.popleft()
+                        if not waiting:
+                            begun()
+                        progress.in_flight += 1
+                        try:
+                            done = await self._trial(run, trial, repeat)
+                        finally:
+                            progress.in_flight -= 1
+                        finished.put_nowait(done)
 
-            servers += [asyncio.create_task(serve()) for _ in range(min(width, len(trials)))]
+            servers += [asyncio.create_task(serve()) for _ in range(min(width, len(owed)))]
             await _first_error([*servers], writer)
-            self.ended = True
         finally:
             for server in servers:
                 server.cancel()
             await asyncio.gather(*servers, return_exceptions=True)
             finished.put_nowait(None)
-            try:
-                await writer
-            finally:
-                await self.shut(asking)
+            await writer
 
-    async def _longest_first(self, plan: DomainPlan, trials: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    async def _trial(self, run: Run, trial: int, repeat: int) -> TrialDone:
+        asking = run.asking
+        if asking is None:
+            return await self.compute(run_offline, TrialTask(run.plan, trial), repeat, run)
+        if asking.in_loop:
+            return await self.ask(run, trial, repeat)
+        return await self.compute(run_with_model, asking.task(run.plan, trial), repeat, run)
+
+    async def _open(self, run: Run) -> None:
+        lane = run.lane
+        async with lane.changing:
+            if lane.broken and lane.runs == [run]:
+                await self._shut(lane)
+            if lane.opened is None:
+                lane.asking, lane.broken = run.asking, False
+                lane.opened = await self.open(lane)
+
+    async def _shut(self, lane: Lane) -> None:
+        if lane.opened is not None:
+            try:
+                await self.shut(lane)
+            finally:
+                lane.opened = None
+
+    async def _longest_first(self, run: Run, trials: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """The trials by falling expansions of the heuristic and random arms, a forecast of the
         model's: a long search that starts last would be waited for alone."""
-        results = await asyncio.gather(*(self.compute(run_offline, TrialTask(plan, t), r) for t, r in trials))
+        results = await asyncio.gather(
+            *(self.compute(run_offline, TrialTask(run.plan, t), r, run) for t, r in trials)
+        )
         forecast = {
             done.trial: sum(done.result["arms"][arm]["expansions"] for arm in ("heuristic", "random"))
             for done in results
@@ -268,9 +392,11 @@ class LocalEngine(Engine):
     """Runs trials on this machine with ``workers`` processes (None: one a core)."""
 
     def __init__(self, workers: int | None = None) -> None:
+        super().__init__()
         self.workers = workers or os.cpu_count() or 1
         self._pool: ProcessPoolExecutor | None = None
-        self._guard = UsabilityGuard()
+        self._given: set[Future[Any]] = set()
+        """Tasks that processes have, or will get."""
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
@@ -281,17 +407,22 @@ class LocalEngine(Engine):
         """As many as the model takes at once; two a process where it computes."""
         return asking.model.concurrency if asking is not None and asking.in_loop else 2 * self.workers
 
-    async def open(self, asking: Asking) -> None:
+    async def open(self, lane: Lane) -> Model:
         """Open the model in this event loop."""
-        self._guard = UsabilityGuard()
-        await asking.model.open()
+        assert lane.asking is not None
+        model = lane.asking.model
+        try:
+            await model.open()
+        except BaseException:
+            await model.close()
+            raise
+        return model
 
-    async def shut(self, asking: Asking | None) -> None:
+    async def shut(self, lane: Lane) -> None:
         """Close the model."""
-        if asking is not None and asking.in_loop:
-            await asking.model.close()
+        await lane.opened.close()
 
-    async def compute(self, function: Task, task: TrialTask, repeat: int) -> TrialDone:
+    async def compute(self, function: Task, task: TrialTask, repeat: int, run: Run) -> TrialDone:
         """In a worker process."""
         kept = cached(function, task, repeat)
         if kept is not None:
@@ -299,7 +430,10 @@ class LocalEngine(Engine):
         for _ in range(TRIES):
             pool = self._workers()
             try:
-                found = await asyncio.wrap_future(pool.submit(timed, function, task))
+                given = pool.submit(timed, function, task)
+                self._given.add(given)
+                given.add_done_callback(self._given.discard)
+                found = await asyncio.wrap_future(given)
             except BrokenProcessPool:
                 if self._pool is pool:
                     self._pool = None
@@ -310,18 +444,17 @@ class LocalEngine(Engine):
             "(out of memory?); finished trials are kept, try engine.workers=1"
         )
 
-    async def ask(
-        self, plan: DomainPlan, trial: int, repeat: int, asking: Asking, progress: Progress
-    ) -> TrialDone:
+    async def ask(self, run: Run, trial: int, repeat: int) -> TrialDone:
         """In this event loop, the offline part in a worker process."""
-        offline = await self.compute(run_offline, TrialTask(plan, trial), repeat)
-        model = asking.model.for_trial(asking.cell, trial, repeat)
+        assert run.asking is not None
+        offline = await self.compute(run_offline, TrialTask(run.plan, trial), repeat, run)
+        model = run.model.for_trial(run.asking.cell, trial, repeat)
 
         def answered() -> None:
-            progress.expansions += 1
+            run.progress.expansions += 1
 
-        found = await ask_in_loop(asking.task(plan, trial), offline.result, model, self._guard, answered)
-        return trial_done(trial, repeat, *found)
+        task = run.asking.task(run.plan, trial)
+        return trial_done(trial, repeat, *await ask_in_loop(task, offline.result, model, run.guard, answered))
 
     def _workers(self) -> ProcessPoolExecutor:
         if self._pool is None:
@@ -335,7 +468,7 @@ class LocalEngine(Engine):
         pool, self._pool = self._pool, None
         if pool is None:
             return
-        if self.ended:
+        if not self._given:
             # Idle workers end at once; killed while the pool's thread writes to them, it complains.
             pool.shutdown(wait=True)
             return

@@ -11,7 +11,6 @@ An actor that dies with its process or node costs the trials it held; they run a
 from __future__ import annotations
 
 import asyncio
-import itertools
 import math
 import os
 import sys
@@ -19,9 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from beeline.engine import TRIES, Asking, Engine, Progress, Task, TrialDone, cached, trial_done
+from beeline.engine import TRIES, Asking, Engine, Lane, Progress, Run, Task, TrialDone, cached, trial_done
 from beeline.errors import SettingError, WorkerError
-from beeline.model_arm import UsabilityGuard
 from beeline.placement import PlacedAs
 from beeline.ray_host import HostKeeper
 from beeline.ray_messages import Failure, HostLost
@@ -29,7 +27,7 @@ from beeline.ray_pool import Pool, awaited, node_name
 from beeline.ray_session import LOCAL, Node, Session, connect
 from beeline.ray_workers import ComputeWorker, Runner
 from beeline.settings import read_settings, setting
-from beeline.worker import DomainPlan, TrialTask, ask_in_loop, run_offline
+from beeline.worker import TrialTask, ask_in_loop, run_offline
 
 __all__ = ["RayEngine", "RaySettings"]
 
@@ -41,7 +39,6 @@ RUNNER_CPUS = 0.01
 WORKER_DEPTH = 2
 #: Trials in flight that one runner holds where the user does not say.
 RUNNER_DEPTH = 32
-_RUNS = itertools.count()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,16 +57,9 @@ class RayEngine(Engine):
     places = True
 
     def __init__(self, settings: RaySettings) -> None:
+        super().__init__()
         self.settings = settings
         self._session: Session | None = None
-        self._workers: Pool | None = None
-        self._runners: Pool | None = None
-        self._keepers: list[HostKeeper] = []
-        self._progress = Progress()
-        self._asking: Asking | None = None
-        self._run = ""
-        self._asked_at_home = False
-        self._guard = UsabilityGuard()
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
@@ -86,89 +76,108 @@ class RayEngine(Engine):
         return self._runner_count(asking) * self.settings.in_flight
 
     def start(self, owed: int, asking: Asking | None, progress: Progress) -> None:
-        """Connect to Ray, see that what is asked for can be placed, and place it."""
-        self._progress, self._asking = progress, asking
-        wanted = self.settings.workers if asking is None or not asking.in_loop else None
-        self._session = connect(self.settings.address, wanted or os.cpu_count() or 1)
+        """Connect to Ray, and see that what is asked for can be placed."""
+        self._session = connect(self.settings.address, max(self.settings.workers or 0, os.cpu_count() or 1))
         self._check_room(asking)
         self._say_where()
         self._say_if_small(owed, asking)
-        self._run = f"{os.getpid()}-{next(_RUNS)}"
-        self._workers = self._pool(ComputeWorker, "worker", WORKER_CPUS, False)
+
+    async def enter(self, run: Run, owed: int) -> None:
+        """Place who works on the run's trials."""
+        asking = run.asking
         count = self._compute_count(asking)
-        self._workers.enter(min(count, owed), WORKER_DEPTH)
-        self._guard = UsabilityGuard()
+        self._workers.enter(run.number, min(count, owed), WORKER_DEPTH)
         if asking is not None and asking.in_loop and not asking.model.at_home:
-            self._runners = self._pool(Runner, "runner", RUNNER_CPUS, True)
-            runners = min(self._runner_count(asking), owed)
-            self._runners.enter(runners, math.ceil(self.width(asking) / runners))
+            count = min(self._runner_count(asking), owed)
+            self._runners.enter(run.number, count, math.ceil(self.width(asking) / count), run.lane)
 
-    async def open(self, asking: Asking) -> None:
-        """Place the process that asks the model."""
+    async def open(self, lane: Lane) -> list[HostKeeper]:
+        """Place the processes that ask the model."""
         assert self._session is not None
+        assert lane.asking is not None
+        asking = lane.asking
         if asking.model.at_home:
-            await asking.model.open()
-            return
-        replicas = 1 if asking.placed is None else asking.placed.replicas
-        self._keepers = [HostKeeper(self._session, asking, self._progress) for _ in range(replicas)]
-        await asyncio.gather(*(keeper.handle() for keeper in self._keepers))
-
-    async def shut(self, asking: Asking | None) -> None:
-        """End what works on this condition's trials; idle actors wait for the next one."""
-        keepers, self._keepers = self._keepers, []
-        try:
-            if self._runners is not None:
-                await self._runners.leave()
-            if self._workers is not None:
-                await self._workers.leave()
-        finally:
-            await asyncio.gather(*(keeper.close() for keeper in keepers))
-            if asking is not None and asking.in_loop and asking.model.at_home:
+            try:
+                await asking.model.open()
+            except BaseException:
                 await asking.model.close()
+                raise
+            return []
 
-    async def compute(self, function: Task, task: TrialTask, repeat: int) -> TrialDone:
+        def answered(count: int) -> None:
+            if lane.runs:  # whose they are is not told apart while it goes on
+                lane.runs[0].progress.expansions += count
+
+        replicas = 1 if asking.placed is None else asking.placed.replicas
+        keepers = [HostKeeper(self._session, asking, answered) for _ in range(replicas)]
+        try:
+            await asyncio.gather(*(keeper.handle() for keeper in keepers))
+        except BaseException:
+            await asyncio.gather(*(keeper.close() for keeper in keepers))
+            raise
+        return keepers
+
+    async def shut(self, lane: Lane) -> None:
+        """End the processes that ask the model."""
+        assert lane.asking is not None
+        await asyncio.gather(*(keeper.close() for keeper in lane.opened))
+        if lane.asking.model.at_home:
+            await lane.asking.model.close()
+
+    async def leave(self, run: Run) -> None:
+        """End what works on this run's trials; idle actors wait for the next one."""
+        assert self._session is not None
+        for pool in self._session.kept.values():
+            await pool.leave(run.number)
+
+    async def compute(self, function: Task, task: TrialTask, repeat: int, run: Run) -> TrialDone:
         """On a worker."""
         kept = cached(function, task, repeat)
         if kept is not None:
             return kept
-        assert self._workers is not None
-        for _ in range(TRIES):
-            member = await self._workers.take(self._notice)
+        deaths = 0
+        while deaths < TRIES:
+            member = await self._workers.take(run.notice)
             try:
                 found = await self._asked(member.handle.compute.remote(function.__name__, task))
             except _lost() as error:
-                self._workers.lose(member, error)
+                deaths += self._workers.lose(member, error)
                 continue
+            except asyncio.CancelledError:
+                member.given_up.add(run.number)
+                raise
             finally:
                 self._workers.give(member)
             return trial_done(task.trial, repeat, *found)
         raise self._too_often(task)
 
-    async def ask(
-        self, plan: DomainPlan, trial: int, repeat: int, asking: Asking, progress: Progress
-    ) -> TrialDone:
+    async def ask(self, run: Run, trial: int, repeat: int) -> TrialDone:
         """In a runner, the offline part on a worker."""
-        offline = await self.compute(run_offline, TrialTask(plan, trial), repeat)
-        task = asking.task(plan, trial)
+        asking = run.asking
+        assert asking is not None
+        offline = await self.compute(run_offline, TrialTask(run.plan, trial), repeat, run)
+        task = asking.task(run.plan, trial)
         if asking.model.at_home:
-            model = asking.model.for_trial(asking.cell, trial, repeat)
-            return trial_done(trial, repeat, *await ask_in_loop(task, offline.result, model, self._guard))
-        assert self._runners is not None
+            model = run.model.for_trial(asking.cell, trial, repeat)
+            return trial_done(trial, repeat, *await ask_in_loop(task, offline.result, model, run.guard))
         deaths = 0
         while deaths < TRIES:
-            member = await self._runners.take(self._notice)
-            keeper = min(self._keepers, key=lambda keeper: keeper.load)
+            member = await self._runners.take(run.notice)
+            keepers: list[HostKeeper] = run.lane.opened
+            keeper = min(keepers, key=lambda keeper: keeper.load)
             keeper.load += 1
             try:
                 host = await keeper.handle()
                 call = member.handle.trial.remote(
-                    task, offline.result, asking.model.model_id, host, self._run
+                    task, offline.result, asking.model.model_id, host, run.number
                 )
                 found = await self._asked(call, keeper)
             except _lost() as error:
-                self._runners.lose(member, error)
-                deaths += 1
+                deaths += self._runners.lose(member, error)
                 continue
+            except BaseException:
+                member.given_up.add(run.number)
+                raise
             finally:
                 self._runners.give(member)
                 keeper.load -= 1
@@ -181,21 +190,28 @@ class RayEngine(Engine):
     async def _asked(self, call: Any, keeper: HostKeeper | None = None) -> Any:
         """What a call returns; a failure is raised here, with the name of its node."""
         waits: asyncio.Future[Any] = asyncio.ensure_future(awaited(call))
-        if keeper is None:
-            found = await waits
-        else:
-            try:
-                await asyncio.wait({waits, keeper.failed}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                if not waits.done():
-                    waits.cancel()
+        try:
+            await asyncio.wait(
+                {waits} if keeper is None else {waits, keeper.failed}, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
             if not waits.done():
-                keeper.failed.result()
-            found = await waits
+                waits.cancel()
+        if keeper is not None and not waits.done():
+            keeper.failed.result()
+        found = await waits
         if isinstance(found, Failure):
             assert self._session is not None
             raise found.error(node_name(self._session, found.node))
         return found
+
+    @property
+    def _workers(self) -> Pool:
+        return self._pool(ComputeWorker, "worker", WORKER_CPUS, False)
+
+    @property
+    def _runners(self) -> Pool:
+        return self._pool(Runner, "runner", RUNNER_CPUS, True)
 
     def _pool(self, made: type, noun: str, cpus: float, asynchronous: bool) -> Pool:
         assert self._session is not None
@@ -208,7 +224,10 @@ class RayEngine(Engine):
         """Workers that keep a core busy: as the user says, where they are what the run is about."""
         if self.settings.workers is not None and (asking is None or not asking.in_loop):
             return self.settings.workers
-        return max(self._cpus(), 1)
+        assert self._session is not None
+        # What a private Ray was told of CPUs beyond the machine's is the user's word for models that compute.
+        most = os.cpu_count() or 1 if self._session.private else self._cpus()
+        return max(min(self._cpus(), most), 1)
 
     def _runner_count(self, asking: Asking) -> int:
         if self.settings.workers is not None:
@@ -309,12 +328,6 @@ class RayEngine(Engine):
                 f"note: this run gains nothing from engine=ray: {why}; engine=local is sooner",
                 file=sys.stderr,
             )
-
-    def _notice(self, text: str | None) -> None:
-        if self._asking is not None:
-            self._asking.services.notice(text)
-        else:
-            self._progress.notice = text
 
     def _too_often(self, task: TrialTask) -> WorkerError:
         return WorkerError(

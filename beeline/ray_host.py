@@ -1,6 +1,6 @@
 """The driver's side of the process that asks a model: places it, carries keys and spending, replaces it.
 
-There is one host a run, on the driver's own node where that is part of the cluster: an address
+There is one host a model, on the driver's own node where that is part of the cluster: an address
 such as 127.0.0.1 means what it means to the user, and keys stay on that machine. It is the one
 client of the model's host, so requests in flight, budgets a minute and pauses hold over all
 runners by being counted in one place. A model that is placed has one or several hosts, on nodes
@@ -12,9 +12,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from beeline.engine import TRIES, Asking, Progress
+from beeline.engine import TRIES, Asking
 from beeline.errors import WorkerError
 from beeline.ray_messages import Collected, Home
 from beeline.ray_meter import Purse
@@ -29,13 +30,13 @@ _CLOSE_S = 5.0
 
 
 class HostKeeper:
-    """A host of one run of one condition."""
+    """A host of one model, for all runs that ask it. ``answered`` is told how many answers came."""
 
     load = 0
     """Trials that ask it now."""
 
-    def __init__(self, session: Session, asking: Asking, progress: Progress) -> None:
-        self._session, self._asking, self._progress = session, asking, progress
+    def __init__(self, session: Session, asking: Asking, answered: Callable[[int], None]) -> None:
+        self._session, self._asking, self._answered = session, asking, answered
         self._keys = {name: read_key(name) for name in asking.model.secret_variables()}
         self._handle: Any = None
         self._hello: Any = None
@@ -141,7 +142,7 @@ class HostKeeper:
                 self.failed.set_exception(error)
 
     def _enter(self, news: Collected) -> Any:
-        self._progress.expansions += news.answered
+        self._answered(news.answered)
         if news.notice != self._notice:
             self._notice = news.notice
             self._asking.services.notice(news.notice)

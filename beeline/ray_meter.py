@@ -44,7 +44,7 @@ class RemoteMeter:
         self._target = spares
         self._ops: list[Op] = []
         self._count = 0
-        self._waiting: dict[int, asyncio.Future[int]] = {}
+        self._waiting: dict[int, tuple[Estimate, asyncio.Future[int]]] = {}
         self._coming: dict[int, Estimate] = {}
         self._spares: deque[tuple[int, Estimate]] = deque()
         self._largest: Estimate | None = None
@@ -64,7 +64,7 @@ class RemoteMeter:
     async def _leave(self, expected: Estimate) -> int:
         number = self._next()
         leave: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = leave
+        self._waiting[number] = (expected, leave)
         self._ops.append(Op("begin", number, expected))
         self.asked.set()
         try:
@@ -101,11 +101,14 @@ class RemoteMeter:
                 else:
                     self._target = 0  # a cap is near
                 continue
-            waiting = self._waiting.get(number)
-            if waiting is None or waiting.done():
+            expected, waiting = self._waiting.get(number, (None, None))
+            if expected is None or waiting is None or waiting.done():
                 continue
             if failure is None:
                 waiting.set_result(number)
+            elif self._spares and _fits(expected, self._spares[0][1]):
+                # What is left of the cap was reserved for a spare while this request asked.
+                waiting.set_result(self._spares.popleft()[0])
             else:
                 waiting.set_exception(RemoteFailure(failure))
 

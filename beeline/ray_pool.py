@@ -1,7 +1,8 @@
 """A pool of equal actors: trials go to the one with the least to do; one that dies is replaced.
 
 A pool outlives a run: the jobs of a sweep find processes that have imported everything and know
-their domain. What belongs to one event loop is made anew by :meth:`Pool.enter`.
+their domain, and several runs may use it at once. What belongs to one event loop is made anew by the
+first of them (:meth:`Pool.enter`).
 """
 
 from __future__ import annotations
@@ -36,7 +37,11 @@ class Member:
     """None until it has said hello."""
     load: int = 0
     """Trials with it now."""
-    lost: bool = False
+    given_up: set[int] = field(default_factory=set)
+    """Runs that gave up a trial which it may still be at work on."""
+    ended: bool = False
+    died: bool = False
+    """It ended without us."""
 
 
 @dataclass(slots=True)
@@ -49,37 +54,60 @@ class _Loop:
 
 
 class Pool:
-    """``count`` actors of the class ``made``, ``depth`` trials with each at most."""
+    """Actors of the class ``made``: as many as the run that wants most of them, with as many trials each as
+    all runs together want. ``asynchronous`` ones hold many trials and can drop those of a run."""
 
     def __init__(self, session: Session, made: type, noun: str, cpus: float, asynchronous: bool) -> None:
         self._session, self._made, self._noun, self._cpus = session, made, noun, cpus
         self._asynchronous = asynchronous
         self._members: list[Member] = []
-        self._count = self._depth = 0
+        self._wanted: dict[int, tuple[int, int, object]] = {}
         self._loop = _Loop()
         self._failed_starts = 0
 
-    def enter(self, count: int, depth: int) -> None:
-        """Begin a run in the running event loop; members are placed when there is work for them."""
+    def enter(self, run: int, count: int, depth: int, lane: object = None) -> None:
+        """Begin a run in the running event loop: ``count`` members, ``depth`` trials with each; runs of
+        one ``lane`` have them together. Members are placed when there is work for them."""
+        first = not self._wanted
+        self._wanted[run] = (count, depth, lane)
+        if not first:
+            self._wake(all_=True)
+            return
         self._loop = _Loop()
-        self._count, self._depth, self._failed_starts = count, depth, 0
+        self._failed_starts = 0
         for member in self._members[count:]:
-            kill(member.handle)
-        del self._members[count:]
+            self._end(member)
         for member in self._members:
             if member.hello is None:
                 self._greet(member)
 
-    async def leave(self) -> None:
-        """End a run: whoever is still at work on one of its trials is ended."""
-        loop = self._loop
-        for task in loop.greetings:
-            task.cancel()
-        await asyncio.gather(*loop.greetings, return_exceptions=True)
-        for member in self._members:
-            if member.load:
-                kill(member.handle)
-        self._members = [member for member in self._members if not member.load]
+    @property
+    def _count(self) -> int:
+        return max((count for count, _, _ in self._wanted.values()), default=0)
+
+    @property
+    def _depth(self) -> int:
+        by_lane: dict[int, int] = {}
+        for _, depth, lane in self._wanted.values():
+            by_lane[id(lane)] = max(depth, by_lane.get(id(lane), 0))
+        return sum(by_lane.values())
+
+    async def leave(self, run: int) -> None:
+        """End a run, and whatever is still at work on one of its trials."""
+        self._wanted.pop(run, None)
+        for member in [member for member in self._members if run in member.given_up]:
+            member.given_up.discard(run)
+            if self._asynchronous:
+                with contextlib.suppress(Exception):
+                    member.handle.drop.remote(run)
+            else:
+                self._end(member)
+        self._wake(all_=True)
+        if not self._wanted:
+            greetings = self._loop.greetings
+            for task in greetings:
+                task.cancel()
+            await asyncio.gather(*greetings, return_exceptions=True)
 
     async def take(self, notice: Callable[[str | None], None]) -> Member:
         """The member with the least to do, once there is one with room; give it back."""
@@ -98,10 +126,15 @@ class Pool:
                 return best
             place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._loop.waiting.append(place)
-            if any(member.hello is not None for member in self._members):
-                await place
-                continue
-            done, _ = await asyncio.wait([place], timeout=_SILENT_S)
+            try:
+                if any(member.hello is not None for member in self._members):
+                    await place
+                    continue
+                done, _ = await asyncio.wait([place], timeout=_SILENT_S)
+            except asyncio.CancelledError:
+                if place.done() and not place.cancelled():
+                    self._wake()  # the place is somebody else's
+                raise
             if not done and not silent:
                 silent = True
                 notice(f"waiting for Ray to place {self._count} {self._noun}s: its CPUs are in use")
@@ -111,13 +144,13 @@ class Pool:
         member.load -= 1
         self._wake()
 
-    def lose(self, member: Member, error: BaseException) -> None:
-        """A member's process or node died; only the first call for a member does anything."""
-        if member.lost:
-            return
-        member.lost = True
-        kill(member.handle)
-        self._members.remove(member)
+    def lose(self, member: Member, error: BaseException) -> bool:
+        """A member's process or node is gone. Says whether it died, and not we ended it; only the first call
+        for a member does anything."""
+        if member.ended:
+            return member.died
+        member.died = True
+        self._end(member)
         where = loss_of(self._session, member.hello)
         print(
             f"note: {self._noun} {where} was lost with {member.load} trials, which run again",
@@ -125,12 +158,18 @@ class Pool:
             flush=True,
         )
         self._wake()
+        return True
 
     def close(self) -> None:
         """End all members."""
-        for member in self._members:
-            kill(member.handle)
-        self._members = []
+        for member in list(self._members):
+            self._end(member)
+
+    def _end(self, member: Member) -> None:
+        member.ended = True
+        kill(member.handle)
+        if member in self._members:
+            self._members.remove(member)
 
     def _add(self) -> None:
         import ray

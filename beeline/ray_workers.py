@@ -109,8 +109,8 @@ class Runner(_Actor):
 
     def __init__(self, home: Home) -> None:
         super().__init__(home)
-        self._run = ""
-        self._guard = UsabilityGuard()
+        self._guards: dict[int, UsabilityGuard] = {}
+        self._trials: dict[int, set[asyncio.Task[Any]]] = {}
 
     async def hello(self) -> Hello:
         """Who this is."""
@@ -121,22 +121,35 @@ class Runner(_Actor):
         return code_digest()
 
     async def trial(
-        self, task: TrialTask, offline: dict[str, Any], model_id: str, host: Any, run: str
-    ) -> Found | Failure | HostLost:
-        """The model arm after its ``offline`` part. ``host`` is the handle of a ModelHost, ``run``
-        tells one condition from the next: each has a guard of its own in each runner."""
+        self, task: TrialTask, offline: dict[str, Any], model_id: str, host: Any, run: int
+    ) -> Found | Failure | HostLost | None:
+        """The model arm after its ``offline`` part; None when it was dropped. ``host`` is the handle of a
+        ModelHost, ``run`` tells one condition from the others: each has a guard of its own in each
+        runner."""
         from ray.exceptions import RayActorError
 
-        if run != self._run:
-            self._run, self._guard = run, UsabilityGuard()
+        guard = self._guards.setdefault(run, UsabilityGuard())
+        trials = self._trials.setdefault(run, set())
+        arm = asyncio.create_task(ask_in_loop(task, offline, _Remote(model_id, host), guard))
+        trials.add(arm)
         try:
-            return await ask_in_loop(task, offline, _Remote(model_id, host), self._guard)
+            return await arm
+        except asyncio.CancelledError:
+            return None
         except RemoteFailure as error:
             return error.failure
         except RayActorError:
             return HostLost()
         except BeelineError as error:
             return Failure.of(error, node_id())
+        finally:
+            trials.discard(arm)
+
+    async def drop(self, run: int) -> None:
+        """Nobody waits for the trials of a run any more."""
+        for arm in self._trials.pop(run, ()):
+            arm.cancel()
+        self._guards.pop(run, None)
 
 
 class ModelHost(_Actor):

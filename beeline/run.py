@@ -1,59 +1,40 @@
-"""Run one spec: plan what is owed, run it, store records as trials end, show the table.
+"""Run jobs: one, or those of a sweep side by side.
 
-Local records are the truth. Tracking happens at the end of a condition, may fail with one
-warning, and can be filled in later from the records.
+A job is one spec: a study of one model in one domain. Jobs that ask the same model go through one
+lane, in order: the next condition begins when the last trial of the one before has begun, so that its
+places are never idle while there is work. Lanes of different models, and that of all work which
+computes, run at the same time. One job that fails does not stop the others.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from beeline import __version__
-from beeline.cache import cache_folder
-from beeline.digest import canonical, differences
-from beeline.display import Display
-from beeline.engine import Asking, Engine, Progress, TrialDone
-from beeline.errors import BeelineError, SettingError, StorageError
-from beeline.ledger import FILE, Ledger
-from beeline.lines import write_lines
-from beeline.model import Model
-from beeline.ordering import check_order
-from beeline.records import Cell, Record, RecordLog, read_records
-from beeline.representation import find_representation
-from beeline.rerun import again_owed, keep_new
+from beeline.condition import asking_of, cell_of, run_condition, state_definition
+from beeline.engine import Asking
+from beeline.errors import BeelineError
+from beeline.interrupts import interruptible
+from beeline.records import Record, read_records
 from beeline.resolver import resolve
-from beeline.resuming import check_resumed
-from beeline.scoring import Summary, summarise
-from beeline.services import Caps, Services
+from beeline.scoring import Summary
+from beeline.shared import Fate, Shared
 from beeline.spec import Spec
-from beeline.spend_caps import unheld
-from beeline.stops import clear_stop, note_stop
-from beeline.study import BENCHMARK, Condition
-from beeline.tracked import track, track_study
-from beeline.wording import WORDINGS
-from beeline.worker import DomainPlan
+from beeline.study import Condition, Study
+from beeline.tracked import track_study
 
 if TYPE_CHECKING:
     from beeline.world_summary import WorldSummary
 
-__all__ = ["Ran", "run"]
+__all__ = ["Job", "Ran", "run", "run_jobs"]
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a run has to show at the end."""
+    """What a job has to show at the end."""
 
     summaries: tuple[Summary | WorldSummary, ...] = ()
     """One a condition."""
@@ -61,298 +42,200 @@ class Ran:
     """What the study found over its conditions, as text; its files are written."""
 
 
+@dataclass(eq=False)
+class Job:
+    """A spec, and what became of it."""
+
+    spec: Spec
+    ran: Ran | None = None
+    """None while it is not done."""
+    fate: Fate = field(default_factory=Fate)
+    conditions: tuple[Condition, ...] = ()
+    summaries: dict[str, Summary | WorldSummary] = field(default_factory=dict)
+    """By condition, as they end."""
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    """Its conditions under way."""
+
+    @property
+    def error(self) -> BeelineError | None:
+        """Why it failed."""
+        return self.fate.error
+
+    @property
+    def lane(self) -> str | None:
+        """The name of the model that it waits for; None where it computes."""
+        model = self.spec.model
+        if model is None or (model.placement == "worker" and self.spec.placed is None):
+            return None
+        return model.name
+
+
+Failed = Callable[[Job], None]
+
+
 def run(spec: Spec) -> Ran:
-    """Run every condition of a spec; raises a BeelineError that says why it stopped. What was
-    finished before an error is kept."""
-    text = spec.study.perform(spec)
-    if text is not None:
-        print(text, flush=True)
-        return Ran()
-    engine = spec.engine
-    summaries: list[Summary | WorldSummary] = []
-    try:
-        conditions = spec.study.conditions_for(spec)  # refuses before anything is written
-        _state_definition(spec)
-        for condition in conditions:
-            summaries.append(_run_condition(spec, condition, engine))
-    finally:
-        engine.close()
+    """Run one job; raises a BeelineError that says why it stopped. What was finished before an error is
+    kept."""
+    job = Job(spec)
+    run_jobs([job])
+    if job.error is not None:
+        raise job.error
+    assert job.ran is not None
+    return job.ran
+
+
+def run_jobs(jobs: Sequence[Job], failed: Failed = lambda job: None) -> None:
+    """Run jobs until each is done or has failed, which ``failed`` is told when it happens. Raises
+    KeyboardInterrupt when it is interrupted; finished trials are kept."""
+
+    def fail(job: Job, error: BeelineError) -> None:
+        job.fate.error = error
+        failed(job)
+
+    for group in _groups(jobs, fail):
+        try:
+            asyncio.run(_SideBySide(group, fail).run())
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+        except BaseExceptionGroup as crash:  # a bug in one of them ended all
+            raise crash.exceptions[0] from None
+
+
+Fail = Callable[[Job, BeelineError], None]
+
+
+def _groups(jobs: Sequence[Job], fail: Fail) -> Iterator[list[Job]]:
+    """Jobs that may run side by side. A job that runs no condition (a price list, a comparison of what is
+    there) is done on the way, after those before it and before those behind it."""
+    group: list[Job] = []
+    for job in jobs:
+        try:
+            performs = type(job.spec.study).perform is not Study.perform
+            if not performs:
+                job.conditions = job.spec.study.conditions_for(job.spec)
+            if job.conditions and (not group or group[0].spec.engine_key == job.spec.engine_key):
+                group.append(job)
+                continue
+            if group:
+                yield group
+                group = []
+            if job.conditions:
+                group = [job]
+            elif not (performs and _perform(job)):
+                job.conditions = job.spec.study.conditions_for(job.spec)
+                if job.conditions:
+                    yield [job]
+                else:
+                    state_definition(job.spec)
+                    job.ran = _analysed(job.spec, ())
+        except BeelineError as error:
+            fail(job, error)
+    if group:
+        yield group
+
+
+def _perform(job: Job) -> bool:
+    text = job.spec.study.perform(job.spec)
+    if text is None:
+        return False
+    print(text, flush=True)
+    job.ran = Ran()
+    return True
+
+
+class _SideBySide:
+    """Runs a group of jobs in one event loop."""
+
+    def __init__(self, jobs: Sequence[Job], fail: Fail) -> None:
+        self._jobs, self._fail = jobs, fail
+
+    async def run(self) -> None:
+        """Until each is done or has failed."""
+        lanes: dict[str | None, list[Job]] = {}
+        for job in self._jobs:
+            lanes.setdefault(job.lane, []).append(job)
+        with interruptible(), Shared() as shared:
+            self._shared = shared
+            if len(self._jobs) > 1:
+                shared.display.head = self._head
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
+                for jobs in lanes.values():
+                    tasks.create_task(self._lane(jobs))
+
+    def _head(self) -> str:
+        done = sum(job.ran is not None for job in self._jobs)
+        failed = sum(job.error is not None for job in self._jobs)
+        return f"{done} of {len(self._jobs)} jobs done" + (f", {failed} failed" if failed else "")
+
+    async def _lane(self, jobs: Sequence[Job]) -> None:
+        """Jobs in order, each condition as soon as there is room for it."""
+        under_way: set[asyncio.Task[None]] = set()
+        async with AsyncExitStack() as stack:
+            keeping: object = None
+            for job in jobs:
+                try:
+                    state_definition(job.spec)
+                    asking = asking_of(job.spec, self._shared)
+                except BeelineError as error:
+                    self._fail(job, error)
+                    continue
+                lane = None if asking is None or not asking.in_loop else asking.lane
+                if lane is not None and lane != keeping:
+                    # Another connection to the same model: its limits hold, so they take turns.
+                    if under_way:
+                        await asyncio.wait(under_way)
+                    await stack.aclose()
+                    engine = self._shared.engine(job.spec)
+                    await stack.enter_async_context(engine.kept(asking))
+                    keeping = lane
+                for condition in job.conditions:
+                    if job.error is not None:
+                        break
+                    begun = asyncio.Event()
+                    task = self._tasks.create_task(self._condition(job, condition, asking, begun))
+                    for tasks in (under_way, job.tasks):
+                        tasks.add(task)
+                        task.add_done_callback(tasks.discard)
+                    await begun.wait()
+            if under_way:
+                await asyncio.wait(under_way)
+
+    async def _condition(
+        self, job: Job, condition: Condition, asking: Asking | None, begun: asyncio.Event
+    ) -> None:
+        try:
+            asks = None if asking is None else replace(asking, cell=cell_of(job.spec, condition))
+            summary = await run_condition(job.spec, condition, asks, self._shared, begun.set, job.fate)
+            job.summaries[condition.name] = summary
+            if len(job.summaries) == len(job.conditions):
+                summaries = tuple(job.summaries[each.name] for each in job.conditions)
+                job.ran = await self._shared.aside(lambda: _analysed(job.spec, summaries))
+        except BeelineError as error:
+            if job.error is None:
+                self._fail(job, error)
+                for other in job.tasks:
+                    if other is not asyncio.current_task():
+                        other.cancel()
+        finally:
+            begun.set()
+
+
+def _analysed(spec: Spec, summaries: tuple[Summary | WorldSummary, ...]) -> Ran:
+    """What the study makes of its records; tracked."""
     analysis = spec.study.analyse(spec, _records_of(spec), spec.results)
     if analysis is None:
-        return Ran(tuple(summaries))
+        return Ran(summaries)
     shown = resolve("tracking.analysis:show")(analysis, spec.results)
     track_study(spec)
-    return Ran(tuple(summaries), shown)
-
-
-def summary_of(records: Sequence[Record]) -> Summary | WorldSummary:
-    """The summary of a cell's records, whatever their suite."""
-    if records and records[0].suite == "worlds":
-        from beeline.world_summary import summarise_worlds
-
-        return summarise_worlds(records)
-    return summarise(records)
+    return Ran(summaries, shown)
 
 
 def _records_of(spec: Spec) -> dict[str, list[Record]]:
     """The records of this run's trials, by condition."""
     found = {}
     for condition in spec.study.conditions_for(spec):
-        cell = Cell(spec.version, spec.model_name, spec.study.name, spec.domain_name, condition.name)
-        records = read_records(cell.path(spec.results)).records
+        records = read_records(cell_of(spec, condition).path(spec.results)).records
         wanted = (spec.trials, condition.repeats)
         found[condition.name] = [r for r in records if r.trial <= wanted[0] and r.repeat <= wanted[1]]
     return found
-
-
-def _run_condition(spec: Spec, condition: Condition, engine: Engine) -> Summary | WorldSummary:
-    cell = Cell(spec.version, spec.model_name, spec.study.name, spec.domain_name, condition.name)
-    path = cell.path(spec.results)
-    wanted = [(t, r) for t in range(1, spec.trials + 1) for r in range(1, condition.repeats + 1)]
-    with RecordLog(path) as log:
-        reading = read_records(path)
-        for note in reading.notes:
-            print(f"note: {note}", file=sys.stderr)
-        _check_same(spec, path, reading.records)
-        kept = {record.key: record for record in reading.records}
-        again = again_owed(spec.rerun, spec.results, [kept[key] for key in wanted if key in kept])
-        owed = [key for key in wanted if key not in kept or key in again]
-        if owed:
-            if len(owed) < len(wanted):
-                resumed = check_resumed(path.with_suffix(".spec.json"), spec.as_dict(), condition.name)
-                if resumed is not None:
-                    print(f"note: {path}: {resumed}", file=sys.stderr)
-            if spec.archive and not again:
-                _say_unarchived(spec, cell, [key for key in wanted if key in kept])
-            _save_spec(spec, cell)
-            progress = Progress(total=len(wanted), kept=len(wanted) - len(owed))
-            title = f"{spec.domain_name} · {spec.model_name}"
-            if condition.name != BENCHMARK:
-                title += f" · {condition.name}"
-
-            def store(batch: list[TrialDone]) -> None:
-                records = [_record(spec, cell, done) for done in batch]
-                worth = [keep_new(spec.rerun, kept[r.key], r) if r.key in again else True for r in records]
-                for done, keep in zip(batch, worth, strict=True):
-                    if keep:
-                        _keep_files(spec, cell, done)
-                log.append([record for record, keep in zip(records, worth, strict=True) if keep])
-
-            try:
-                with Display(title, progress) as display, _ledger(spec) as ledger:
-                    asking = _asking(spec, cell, ledger, display.notice)
-                    asyncio.run(engine.run(_plan(spec, condition), owed, asking, store, progress))
-            except (BeelineError, KeyboardInterrupt) as error:
-                on_file = {record.key for record in read_records(path).records}
-                note_stop(spec.results, cell, error, len(on_file.intersection(wanted)), len(wanted))
-                raise
-        clear_stop(spec.results, cell)
-        records = read_records(path).records
-    chosen = [record for record in records if record.key in set(wanted)]
-    summary = summary_of(chosen)
-    # All that is there is tracked, also trials beyond those of this run.
-    track(spec, cell, records, lambda: summary if len(chosen) == len(records) else summary_of(records))
-    return summary
-
-
-def _say_unarchived(spec: Spec, cell: Cell, kept: Sequence[tuple[int, int]]) -> None:
-    missing = sum(not cell.archive_path(spec.results, *key).is_file() for key in kept)
-    if missing and spec.model is not None:
-        print(
-            f"note: {missing} finished trials were run without an archive and stay so: choose another folder "
-            "with results=DIR to have one of all",
-            file=sys.stderr,
-        )
-
-
-def _ledger(spec: Spec) -> AbstractContextManager[Ledger | None]:
-    """The ledger of the results folder, where asking the model costs something."""
-    if spec.model is None or spec.model.caps() is None:
-        return nullcontext()
-    return Ledger(spec.results / FILE, spec.caps)
-
-
-def _warn_unheld(spec: Spec, model: Model) -> None:
-    settings = model.describe()
-    # A server on this machine costs nothing that a cap could hold.
-    free = urlsplit(str(settings.get("url", ""))).hostname in ("127.0.0.1", "localhost", "::1")
-    priced = free or settings.get("price_input") is not None
-    warning = unheld(model.name, model.caps() or Caps(), spec.caps, priced=priced)
-    if warning:
-        print(f"note: {warning}", file=sys.stderr)
-
-
-def _asking(
-    spec: Spec, cell: Cell, ledger: Ledger | None, notice: Callable[[str | None], None]
-) -> Asking | None:
-    """The model with what the run lends it; None where no model is asked."""
-    model = spec.model
-    if model is None or spec.model_config is None:
-        return None
-    if ledger is not None:
-        _warn_unheld(spec, model)
-    meter = ledger.account(model.name, model.caps()) if ledger is not None else None
-    services = Services(meter, notice, spec.archive)
-    model.attach(services)
-    config = canonical(dict(spec.model_config))
-    return Asking(model, config, cell, spec.traces, spec.archive, services, spec.plugins, spec.placed)
-
-
-def _plan(spec: Spec, condition: Condition) -> DomainPlan:
-    representation = condition.representation
-    if representation is None and spec.family is None:
-        representation = spec.definition.domain(spec.domain_name).representation
-    if representation is not None:
-        find_representation(spec.domain, representation)
-    return DomainPlan.of(
-        spec.domain.parameters_given,
-        name=spec.domain_name,
-        target=spec.domain_target,
-        heuristic=spec.domain.heuristic,
-        definition=spec.decided_by.digest,
-        limits=spec.definition.limits,
-        wording=condition.wording or WORDINGS[spec.definition.wording],
-        plugins=spec.plugins,
-        ties=spec.definition.ties,
-        order=check_order(condition.order),
-        representation=representation,
-        cache=str(cache_folder()) if spec.cache else None,
-    )
-
-
-def _keep_files(spec: Spec, cell: Cell, done: TrialDone) -> None:
-    """Write trace and archive, where there are any, before the record: a record implies them."""
-    if done.trace is None and done.archive is None:
-        return
-    header = {
-        "schema": 1,
-        "version": cell.version,
-        "definition": spec.decided_by.digest,
-        "domain": cell.domain,
-        "model": cell.model,
-        "model_id": spec.model.model_id if spec.model is not None else None,
-        "study": cell.study,
-        "condition": cell.condition,
-        "trial": done.trial,
-        "repeat": done.repeat,
-        "shortest_path": done.result["shortest_path"],
-    }
-    if done.trace is not None:
-        done.trace.write(cell.trace_path(spec.results, done.trial, done.repeat), header)
-    if done.archive is not None:
-        write_lines(cell.archive_path(spec.results, done.trial, done.repeat), header, done.archive, "archive")
-
-
-def _record(spec: Spec, cell: Cell, done: TrialDone) -> Record:
-    model_id = spec.model.model_id if spec.model is not None else None
-    return Record(
-        version=cell.version,
-        definition=spec.decided_by.digest,
-        spec=spec.digest,
-        suite=spec.domain.suite,
-        domain=cell.domain,
-        heuristic=spec.domain.heuristic,
-        model=cell.model,
-        model_id=model_id,
-        study=cell.study,
-        condition=cell.condition,
-        trial=done.trial,
-        repeat=done.repeat,
-        shortest_path=done.result.get("shortest_path", 0),
-        states_reachable=done.result.get("states_reachable", 0),
-        states_reaching_goal=done.result.get("states_reaching_goal", 0),
-        arms=done.result["arms"],
-        started_utc=_utc(done.started),
-        finished_utc=_utc(done.finished),
-        code=_revision(),
-        world=done.result.get("world"),
-        container=_container(),
-    )
-
-
-def _container() -> dict[str, str] | None:
-    """Digests that the image's entry point and whoever started it name (docker/); None outside."""
-    named = {"image": os.environ.get("BEELINE_IMAGE"), "lock": os.environ.get("BEELINE_LOCK")}
-    return {name: value for name, value in named.items() if value} or None
-
-
-def _utc(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _check_same(spec: Spec, path: Path, records: Sequence[Record]) -> None:
-    """Refuse to add to records of something else."""
-    model_id = spec.model.model_id if spec.model is not None else None
-    for record in records:
-        if record.definition != spec.decided_by.digest:
-            raise SettingError(
-                f"{path} holds records of another definition ({record.definition[:16]}, this run has "
-                f"{spec.decided_by.digest[:16]}): choose another folder with results=DIR, or name this run "
-                "with custom=NAME"
-            )
-        if record.model_id != model_id:
-            raise SettingError(
-                f"{path} holds records of the model {record.model_id!r}, this run asks {model_id!r}: give "
-                "this one a name of its own with model.name=NAME, or choose another folder with results=DIR"
-            )
-
-
-def _state_definition(spec: Spec) -> None:
-    """Keep the definition beside the records, and refuse a folder that holds another one."""
-    name = "definition.json" if spec.family is None else f"definition.{spec.family.family}.json"
-    path = spec.results / spec.version / name
-    mine = spec.decided_by.as_dict()
-    try:
-        if path.exists():
-            theirs = json.loads(path.read_text("utf-8"))
-            changed = list(differences(theirs, mine))
-            if changed:
-                raise SettingError(
-                    f"{path.parent} holds records of another definition: {'; '.join(changed)}. Choose "
-                    "another folder with results=DIR, or another name: custom=NAME, or of a version file of "
-                    "your own"
-                )
-            return
-        _write(path, json.dumps(mine, indent=2) + "\n")
-    except ValueError as error:
-        raise StorageError(f"{path} is damaged ({error}): remove it and run again") from error
-    except OSError as error:
-        raise StorageError(
-            f"cannot write below {spec.results} ({error.strerror or error}): choose a folder you may write "
-            "with results=DIR"
-        ) from error
-
-
-def _save_spec(spec: Spec, cell: Cell) -> None:
-    path = cell.path(spec.results)
-    try:
-        _write(path.with_suffix(".spec.json"), json.dumps(spec.as_dict(), indent=2, default=str) + "\n")
-    except OSError as error:
-        raise StorageError(f"cannot write {path.parent} ({error.strerror or error})") from error
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, "utf-8")
-    os.replace(temporary, path)
-
-
-@lru_cache
-def _revision() -> str:
-    """Version of the code, with its git revision when it runs from a checkout or an image."""
-    root = Path(__file__).resolve().parent.parent
-    if not (root / ".git").exists():
-        built_from = os.environ.get("BEELINE_REVISION", "unknown")
-        return __version__ if built_from == "unknown" else f"{__version__}+{built_from}"
-    try:
-        found = subprocess.run(
-            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
-            capture_output=True,
-            text=True,
-            timeout=5,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return __version__
-    revision = found.stdout.strip()
-    return f"{__version__}+{revision}" if revision else __version__

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from beeline.cache import cache_folder
-from beeline.digest import digest_of
+from beeline.digest import canonical, digest_of
 from beeline.engine import Engine
 from beeline.errors import SettingError, nearest
 from beeline.model import Model, make_model
@@ -73,6 +73,8 @@ class Spec:
     study: Study
     engine: Engine
     """Not started."""
+    engine_key: str
+    """Equal for specs that can share an engine."""
     placed: PlacedAs | None
     """Where the model is to be, if it is not asked from here."""
     tracking: Mapping[str, Any]
@@ -134,7 +136,9 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
     families = read_worlds(version_config.pop("worlds", None))
     definition = Definition.read(version_config)
     custom = _text(config, "custom")
-    engine = _engine(dict(_mapping(config, "engine")), allowed)
+    engine_config = dict(_mapping(config, "engine"))
+    engine_key = canonical(engine_config)
+    engine = _engine(engine_config, allowed)
     name = str(domain_config["name"])
     made = resolve(str(domain_config["target"]), allowed)
     belongs, wanted = getattr(made, "suite", "navigation"), _suite(config)
@@ -193,6 +197,7 @@ def read_spec(config: Mapping[str, Any]) -> Spec:
         family=family,
         study=study,
         engine=engine,
+        engine_key=engine_key,
         placed=placed,
         tracking=_mapping(config, "tracking"),
         trials=_trials(config["trials"], study, getattr(domain, "trials", MAX_TRIALS)),

@@ -67,7 +67,8 @@ def main() -> None:
 
         progress = Progress(total=TRIALS)
         wall, cpu = time.perf_counter(), time.process_time()
-        with Display("decisions", progress):
+        with Display() as display:
+            display.add("decisions", progress)
             asyncio.run(engine.run(plan, owed, Asking(Instant(), "{}", CELL), store, progress))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         engine.close()

@@ -167,9 +167,10 @@ def _ask(
     caps = model.caps()
     ledger = nullcontext() if caps is None else Ledger(spec.results / FILE, spec.caps)
     title = f"{spec.domain_name} · {model.name} · {spec.study.name}"
-    with Display(title, progress) as display, ledger as open_ledger:
+    with Display() as display, ledger as open_ledger:
+        display.add(title, progress, model.name)
         meter = open_ledger.account(model.name, caps) if open_ledger is not None else None
-        model.attach(Services(meter, display.notice, spec.archive))
+        model.attach(Services(meter, lambda text: display.notice(model.name, text), spec.archive))
         if model.placement == "worker":
             guard = UsabilityGuard()
             for trial, group in owed.items():

@@ -101,3 +101,32 @@ def test_a_cancelled_reservation_is_no_request(tmp_path: Path) -> None:
         account.settle(account.begin(Estimate(10, 1, 0.5)), Estimate(9, 1, 0.25))
     found = spent(tmp_path)
     assert (found.requests, found.input_exact, found.usd_exact, found.flying_usd) == (1, 9, 25 * 10**10, 0)
+
+
+def test_a_request_at_the_cap_takes_the_spare_that_holds_what_is_left(tmp_path: Path) -> None:
+    """The spare was granted while the request asked: together they are one too many, alone it may go."""
+
+    async def run(meter: RemoteMeter, purse: Purse) -> None:
+        size = Estimate(10, 1, 0.5)
+        first = asyncio.ensure_future(meter.begin(size))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        leaves = purse.apply(meter.take())  # the first request and one spare: the cap is reached
+        second = asyncio.ensure_future(meter.begin(size))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        meter.grant(leaves)
+        refusal = purse.apply(meter.take())
+        assert [number for number, failure in refusal if failure is not None]
+        meter.grant(refusal)
+        for ticket in (await first, await second):
+            meter.settle(ticket, size)
+        third = meter.begin(size)
+        assert inspect.isawaitable(third)
+        waiting = asyncio.ensure_future(third)
+        await asyncio.sleep(0)
+        meter.grant(purse.apply(meter.take()))
+        with pytest.raises(RemoteFailure):
+            await waiting
+
+    with Ledger(tmp_path / FILE, Caps(requests=2)) as ledger:
+        asyncio.run(run(RemoteMeter(1), Purse(ledger.account("m"))))
+    assert (spent(tmp_path).requests, spent(tmp_path).flying) == (2, 0)

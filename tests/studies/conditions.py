@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from omegaconf import OmegaConf
 
+from beeline.condition import plan_of
 from beeline.model import Model
 from beeline.model_arm import ModelArmResult, UsabilityGuard
 from beeline.question import Answer, Question
 from beeline.records import Record, read_records
-from beeline.run import _plan
 from beeline.space import Space
 from beeline.spec import Spec, read_spec
 from beeline.study import Condition
@@ -87,7 +87,7 @@ def _begun(
     spec: Spec, condition: Condition, model: Model, trial: int
 ) -> Generator[Question, Answer, ModelArmResult]:
     found, space = opened(spec.domain_name, trial)
-    made = _plan(spec, condition)
+    made = plan_of(spec, condition)
     written = _written(made, trial, found["instance"], space)
     return begin_model_arm(made, written, trial, model, UsabilityGuard(), True)
 

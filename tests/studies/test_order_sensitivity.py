@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from beeline.condition import plan_of
 from beeline.draws import Draws
 from beeline.errors import SettingError
 from beeline.records import read_records
-from beeline.run import _plan
 from beeline.spec import Spec
 from studies.order_sensitivity import OrderSensitivity
 from tests.beeline.coverage import assert_nominal
@@ -43,7 +43,7 @@ def test_the_benchmarks_condition_is_planned_as_a_plain_score(domain: str, versi
     assert list(conditions) == NAMES
     assert spec.trials == 50
     (score,) = plain.study.conditions_for(plain)
-    assert _plan(spec, conditions["benchmark"]) == _plan(plain, score)
+    assert plan_of(spec, conditions["benchmark"]) == plan_of(plain, score)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from beeline.analysis import Analysis
+from beeline.condition import plan_of
 from beeline.errors import SettingError
 from beeline.model import Model
 from beeline.question import Answer, Question
 from beeline.records import Cell, Record
-from beeline.run import _plan
 from studies.repeatability import Repeatability
 from tests.beeline.test_scoring import record
 from tests.commands import beeline
@@ -42,8 +42,8 @@ def test_the_benchmarks_condition_is_planned_as_a_plain_score(domain: str) -> No
     assert {name: it.repeats for name, it in conditions.items()} == {"benchmark": 3, "random-2": 3}
     assert spec.trials == 50
     (score,) = plain.study.conditions_for(plain)
-    assert _plan(spec, conditions["benchmark"]) == _plan(plain, score)
-    assert _plan(spec, conditions["random-2"]).order == "random-2"
+    assert plan_of(spec, conditions["benchmark"]) == plan_of(plain, score)
+    assert plan_of(spec, conditions["random-2"]).order == "random-2"
 
 
 def test_settings() -> None:

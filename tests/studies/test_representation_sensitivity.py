@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from beeline.condition import plan_of
 from beeline.errors import SettingError
 from beeline.question import Question
-from beeline.run import _plan
 from tests.commands import beeline
 from tests.studies.conditions import (
     DOMAINS,
@@ -43,7 +43,7 @@ def test_conditions_are_the_writings_of_the_domain(domain: str) -> None:
     assert len(conditions) >= 3
     assert spec.trials == 50
     (score,) = plain.study.conditions_for(plain)
-    assert _plan(spec, conditions["benchmark"]) == _plan(plain, score)
+    assert plan_of(spec, conditions["benchmark"]) == plan_of(plain, score)
 
 
 def test_a_version_with_a_writing_of_its_own_has_that_as_benchmark() -> None:
@@ -51,7 +51,7 @@ def test_a_version_with_a_writing_of_its_own_has_that_as_benchmark() -> None:
     conditions = conditions_of(spec)
     assert list(conditions) == ["benchmark", "plain", "sentence", "counted"]
     (score,) = plain.study.conditions_for(plain)
-    assert _plan(spec, conditions["benchmark"]) == _plan(plain, score)
+    assert plan_of(spec, conditions["benchmark"]) == plan_of(plain, score)
     options = {name: first_question(spec, it).options for name, it in conditions.items()}
     assert all(option.startswith("[") for option in options["benchmark"])
     assert not any(option.startswith("[") for option in options["plain"])

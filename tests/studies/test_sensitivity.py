@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from beeline.condition import plan_of
 from beeline.errors import SettingError
-from beeline.run import _plan
 from beeline.study import Condition
 from studies.order_sensitivity import OrderSensitivity
 from studies.sensitivity import benchmark_first
@@ -57,7 +57,7 @@ CHANGES = {
 def test_conditions_differ_from_the_benchmark_in_one_thing(study: str, domain: str) -> None:
     """So each has the same trials, drawn, measured and searched offline alike."""
     spec, what = spec_of(domain, study), CHANGES[study]
-    plans = {name: _plan(spec, condition) for name, condition in conditions_of(spec).items()}
+    plans = {name: plan_of(spec, condition) for name, condition in conditions_of(spec).items()}
     benchmark = plans.pop("benchmark")
     assert plans
     for name, made in plans.items():

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from beeline.condition import plan_of
 from beeline.errors import SettingError
-from beeline.run import _plan
 from beeline.wording import WORDINGS, read_wording
 from studies.wording_sensitivity import WordingSensitivity
 from tests.commands import beeline
@@ -46,7 +46,7 @@ def test_the_benchmarks_condition_is_planned_as_a_plain_score(domain: str, versi
     assert list(conditions) == NAMES
     assert spec.trials == 50
     (score,) = plain.study.conditions_for(plain)
-    assert _plan(spec, conditions["benchmark"]) == _plan(plain, score)
+    assert plan_of(spec, conditions["benchmark"]) == plan_of(plain, score)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

@@ -1,0 +1,91 @@
+"""What a sweep leaves when its jobs are over: a file, a table over all of it, a run of its own in MLflow."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from beeline.condition import cell_of, code_revision
+from beeline.errors import StorageError
+from beeline.records import read_records
+from beeline.resolver import resolve
+from beeline.run import Job
+from beeline.spec import NO_MODEL
+from beeline.sweep_record import SweepJob, SweepRecord
+from beeline.tracked import track_sweep
+
+__all__ = ["job_not_run", "keep_sweep", "now"]
+
+
+def now() -> str:
+    """The time as records write it."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def job_not_run(config: Mapping[str, Any], state: str, reason: str) -> SweepJob:
+    """A job whose config was refused or left out, named as far as the config names it."""
+
+    def name(group: str) -> str:
+        value = config.get(group)
+        return str(value.get("name", "?")) if isinstance(value, Mapping) else str(value)
+
+    return SweepJob(name("version"), name("domain"), name("model"), name("study"), "", state, reason, 0, 0)
+
+
+def keep_sweep(
+    jobs: Sequence[Job],
+    others: Sequence[SweepJob],
+    overrides: Sequence[str],
+    started: str,
+    ended: bool = True,
+) -> list[SweepRecord]:
+    """Write and track a sweep in each results folder that it wrote to, a sweep that did not come to its
+    end on file alone; says what went wrong. Jobs that were not run (``others``) are told in each."""
+    kept = []
+    for root in dict.fromkeys(job.spec.results.resolve() for job in jobs):
+        mine = [job for job in jobs if job.spec.results.resolve() == root]
+        found = (*(_job(job) for job in mine), *others)
+        record = SweepRecord(found, tuple(overrides), started, now(), code_revision())
+        try:
+            record.write(mine[0].spec.results)
+            resolve("tracking.sweep_tables:write_sweep_table")(record, mine[0].spec.results)
+        except StorageError as error:
+            print(f"warning: {error}", file=sys.stderr)
+            continue
+        if ended:
+            track_sweep(mine[0].spec, record)
+        kept.append(record)
+    return kept
+
+
+def _job(job: Job) -> SweepJob:
+    spec = job.spec
+    finished = wanted = 0
+    state: str
+    reason: str | None
+    for condition in job.conditions:
+        keys = {
+            (r.trial, r.repeat) for r in read_records(cell_of(spec, condition).path(spec.results)).records
+        }
+        here = [(t, r) for t in range(1, spec.trials + 1) for r in range(1, condition.repeats + 1)]
+        wanted += len(here)
+        finished += len(keys.intersection(here))
+    if job.error is not None:
+        state, reason = "failed", str(job.error)
+    elif job.ran is None:
+        state, reason = "stopped", "interrupted; the same command resumes"
+    else:
+        state, reason = "done", None
+    return SweepJob(
+        spec.version,
+        spec.domain_name,
+        spec.model_name if spec.study.asks_model else NO_MODEL,
+        spec.study.name,
+        spec.domain.suite,
+        state,
+        reason,
+        finished,
+        wanted,
+    )
