@@ -46,9 +46,7 @@ def configured(overrides: Sequence[str]) -> tuple[Model, bool]:
     engine = made.from_settings(engine_config)
     model = make_model(config["model"], plugins)
     if model.at_home:
-        raise SettingError(
-            "model.replay answers from a folder what was asked before: there is nothing to serve"
-        )
+        raise SettingError("model.replay answers what was asked before, from a folder: leave it out")
     if model.caps() is not None:
         raise SettingError(
             f"model {model.name} is behind a host already, and asking it may cost you: what is served is a "
