@@ -99,6 +99,8 @@ class PlacedModel(Wrapped):
         """Ask one of the replicas. Raises what the model raises there with the name of the node,
         WorkerError when process after process died while it held this question."""
         for _ in range(TRIES):
+            if not self._replicas:
+                raise WorkerError(f"model {self.name} is closed")
             for replica in self._replicas:
                 self._begin(replica)
             replica = min(self._replicas, key=lambda one: (one.handle is None, one.load))
