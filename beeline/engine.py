@@ -216,6 +216,10 @@ class Engine(ABC):
     def width(self, asking: Asking | None) -> int:
         """Trials in flight at once."""
 
+    def reach(self, asking: Asking) -> Model:
+        """The model as questions outside trials are to ask it; not opened, nothing is started."""
+        return asking.model
+
     def start(self, owed: int, asking: Asking | None, progress: Progress) -> None:  # noqa: B027
         """Get what ``owed`` trials need, before anything else; what fails must leave nothing open."""
 

@@ -20,10 +20,13 @@ from typing import Any, Self
 
 from beeline.engine import TRIES, Asking, Engine, Lane, Progress, Run, Task, TrialDone, cached, trial_done
 from beeline.errors import SettingError, WorkerError
+from beeline.model import Model
 from beeline.placement import PlacedAs
 from beeline.ray_host import HostKeeper
 from beeline.ray_messages import Failure, HostLost
+from beeline.ray_model import PlacedModel
 from beeline.ray_pool import Pool, awaited, node_name
+from beeline.ray_room import check_room
 from beeline.ray_session import LOCAL, Node, Session, connect
 from beeline.ray_workers import ComputeWorker, Runner
 from beeline.settings import read_settings, setting
@@ -65,6 +68,12 @@ class RayEngine(Engine):
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
         """As of RaySettings; Ray is not imported yet."""
         return cls(read_settings(RaySettings, settings, "engine"))
+
+    def reach(self, asking: Asking) -> Model:
+        """The model where it is placed, if it is."""
+        if asking.placed is None or asking.model.at_home:
+            return asking.model
+        return PlacedModel(asking, self.settings.address)
 
     def width(self, asking: Asking | None) -> int:
         """Two trials a worker that computes; for a model that waits, ``in_flight`` a runner, or as many
@@ -264,33 +273,13 @@ class RayEngine(Engine):
             )
 
     def _check_placement(self, asking: Asking, placed: PlacedAs, nodes: list[Node]) -> None:
-        model, wanted = asking.model, placed.wanted()
-        if placed.replicas > 1 and model.caps() is not None:
+        check_room(asking.model, placed, nodes)
+        taken = placed.num_cpus * placed.replicas
+        if sum(node.resources.get("CPU", 0.0) for node in nodes) - taken < WORKER_CPUS + RUNNER_CPUS:
             raise SettingError(
-                f"model.placement.replicas={placed.replicas}: model {model.name} has limits, which "
-                "hold because one process asks it: leave replicas at 1"
+                f"model.placement takes {taken:g} CPUs, which leaves none "
+                "for the searches: ask for fewer (num_cpus, replicas), or start more nodes"
             )
-        fits = [node for node in nodes if node.has(wanted)]
-        room = min(
-            (sum(node.resources[name] // amount for node in fits) for name, amount in wanted.items()),
-            default=math.inf,
-        )
-        if room >= placed.replicas:
-            left = sum(node.resources.get("CPU", 0.0) for node in nodes) - placed.num_cpus * placed.replicas
-            if left < WORKER_CPUS + RUNNER_CPUS:
-                raise SettingError(
-                    f"model.placement takes {placed.num_cpus * placed.replicas:g} CPUs, which leaves none "
-                    "for the searches: ask for fewer (num_cpus, replicas), or start more nodes"
-                )
-            return
-        asks = ", ".join(f"{name}: {amount:g}" for name, amount in wanted.items())
-        have = "; ".join(f"{node.name} has {_shown(node)}" for node in nodes)
-        many = f" for {placed.replicas} replicas" if fits else ""
-        raise SettingError(
-            f"model {model.name} asks for a node with {asks} (model.placement), and no node has room{many} "
-            f"({have}): start one that has (ray start --address=... --num-gpus=N, --resources=...), or "
-            "change model.placement" + (f". {model.elsewhere}" if model.elsewhere else "")
-        )
 
     def _say_where(self) -> None:
         session = self._session
@@ -334,15 +323,6 @@ class RayEngine(Engine):
             f"domain {task.plan.name}, trial {task.trial}: its worker process died {TRIES} times "
             "(out of memory?); finished trials are kept, try engine.workers=1"
         )
-
-
-def _shown(node: Node) -> str:
-    """The resources of a node, those that Ray adds for itself left out."""
-    own = ("memory", "object_store_memory")
-    kept = {
-        name: amount for name, amount in node.resources.items() if name not in own and "node:" not in name
-    }
-    return ", ".join(f"{name}: {amount:g}" for name, amount in sorted(kept.items())) or "nothing"
 
 
 def _print(text: str) -> None:

@@ -167,7 +167,7 @@ class HostKeeper:
                 "trials are kept"
             )
         print(
-            f"note: the process that asks model {name}, {where}, was lost: its trials run again",
+            f"note: the process that asks model {name}, {where}, was lost: what waits for it is asked again",
             file=sys.stderr,
             flush=True,
         )

@@ -11,6 +11,7 @@ the second is called ``<name>_weights``.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -25,6 +26,7 @@ from protocols.clef_release import INSTALL, Release, ReleaseSettings, Scored
 from protocols.decisions import QUESTION_ID, read_levels, read_yes
 from protocols.serve.batching import Caller, FunctionFailed
 from protocols.serve.functions import Function
+from protocols.serve.questions import WholeBody
 from protocols.serve.refusals import Refused
 from protocols.settings import read_settings, setting
 from protocols.systemone import SystemOne, SystemOneSettings
@@ -91,6 +93,8 @@ class ClefWeights(Model):
 
     placement = "loop"
     kinds = KINDS
+    reads_bodies = True
+    """Takes a protocols.serve.questions.WholeBody too: what a server was sent, as it is."""
     # Batches differ from run to run, and kernels round differently for another shape.
     deterministic = False
 
@@ -141,11 +145,14 @@ class ClefWeights(Model):
     async def answer(self, question: Question) -> Answer:
         """Ask, together with whatever else waits. Raises ModelError when the question does not fit."""
         assert self._caller is not None, "open() comes first"
-        body = body_of(question)
+        whole = isinstance(question, WholeBody)
+        body = dict(question.body) if isinstance(question, WholeBody) else body_of(question)
         started = time.perf_counter()
         try:
             scored = await self._caller.ask(body)
         except Refused as error:
+            if whole:
+                return Answer(raw=json.dumps({"status": error.status, "detail": error.detail}).encode())
             said = error.detail.get("message") if isinstance(error.detail, dict) else error.detail
             raise ModelError(f"model {self.name} cannot be asked this question: {said}") from error
         except FunctionFailed as error:
@@ -153,6 +160,8 @@ class ClefWeights(Model):
             if isinstance(cause, ModelError):
                 raise cause from error
             raise ModelError(f"model {self.name} failed ({type(cause).__name__}: {cause})") from error
+        if whole:
+            return Answer(raw=json.dumps(scored.reply()).encode())
         return self._answer(scored, question, time.perf_counter() - started)
 
     def describe(self) -> dict[str, Any]:

@@ -14,6 +14,8 @@ To serve a release to others (environment variables CLEF_FOLDER, and what
 :class:`ReleaseSettings` names, upper case after CLEF_)::
 
     CLEF_FOLDER=/models/clef python -m protocols.serve protocols.clef_release:decide --batch 16 --wait 0.005
+
+On the GPU node of a cluster: ``python -m protocols.serve model=clef model.backend=weights ...``.
 """
 
 from __future__ import annotations
@@ -67,6 +69,13 @@ class Scored:
     answers: Mapping[str, Any]
     """As the release's server writes them: rounded to 4 decimals."""
     input_tokens: int
+
+    def reply(self) -> dict[str, Any]:
+        """What a server replies, but for the model's name."""
+        return {
+            "answers": dict(self.answers),
+            "usage": {"input_tokens": self.input_tokens, "output_tokens": 0},
+        }
 
 
 class Release:
@@ -128,15 +137,7 @@ class Release:
 
     def decide(self, bodies: Sequence[Body]) -> list[dict[str, Any] | BadRequest]:
         """The replies of a server, for :mod:`protocols.serve` with ``--batch``."""
-        return [
-            scored
-            if isinstance(scored, BadRequest)
-            else {
-                "answers": dict(scored.answers),
-                "usage": {"input_tokens": scored.input_tokens, "output_tokens": 0},
-            }
-            for scored in self.score(bodies)
-        ]
+        return [scored if isinstance(scored, BadRequest) else scored.reply() for scored in self.score(bodies)]
 
     def _run(
         self, group: Sequence[int], encoded: Mapping[int, Any], bodies: Sequence[Body]

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from beeline.archive import Archive, asked
+from beeline.digest import canonical
 from beeline.display import Display
-from beeline.engine import Progress
+from beeline.engine import Asking, Progress
 from beeline.errors import HostError, ModelError, SettingError
 from beeline.ledger import FILE, Ledger
 from beeline.lines import write_lines
@@ -31,7 +32,7 @@ from beeline.services import Services
 from beeline.spec import Spec
 from studies.answer_log import AnswerLog, read_answers
 
-__all__ = ["Item", "ask_trials", "log_path"]
+__all__ = ["Item", "ask_trials", "log_path", "reached"]
 
 
 _TURNED_DOWN = re.compile(r"\b(400|404|422|501)\b")
@@ -55,6 +56,14 @@ def log_path(results: Path, cell: Cell) -> Path:
     """Where the answers lie."""
     folder = results / "questions" / cell.version / cell.model / cell.study
     return folder / f"{cell.domain}.{cell.condition}.jsonl"
+
+
+def reached(spec: Spec, cell: Cell) -> Model:
+    """The model of a spec where it is to be asked: from here, or by engine=ray on the node that it is
+    placed on. Not opened."""
+    assert spec.model is not None
+    config = canonical(dict(spec.model_config or {}))
+    return spec.engine.reach(Asking(spec.model, config, cell, plugins=spec.plugins, placed=spec.placed))
 
 
 def ask_trials(spec: Spec, what: str, items: Mapping[int, Sequence[Item]]) -> list[dict[str, Any]]:
@@ -162,8 +171,7 @@ _Store = Callable[[int, Sequence[tuple[Item, Answer]]], None]
 def _ask(
     spec: Spec, cell: Cell, owed: Mapping[int, Sequence[Item]], store: _Store, progress: Progress
 ) -> None:
-    model = spec.model
-    assert model is not None
+    model = reached(spec, cell)
     caps = model.caps()
     ledger = nullcontext() if caps is None else Ledger(spec.results / FILE, spec.caps)
     title = f"{spec.domain_name} · {model.name} · {spec.study.name}"

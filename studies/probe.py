@@ -21,9 +21,11 @@ from beeline.ledger import FILE, Ledger
 from beeline.model import Model
 from beeline.model_arm import option_weights
 from beeline.question import Answer, Question
+from beeline.records import Cell
 from beeline.services import Meter, Services
 from beeline.spec import Spec
 from beeline.study import Condition, Study
+from studies.asking import reached
 
 __all__ = ["Facts", "Probe", "facts_of", "probe", "probe_question"]
 
@@ -43,10 +45,10 @@ class Probe(Study):
 
     def perform(self, spec: Spec) -> str:
         """Ask and show, as :func:`probe`; the ledger's caps hold."""
-        model = spec.model
-        assert model is not None
         if spec.domain.suite != "navigation":
             raise SettingError("study=probe asks a question of the navigation suite: choose such a domain")
+        cell = Cell(spec.version, spec.model_name, self.name, spec.domain_name, "question")
+        model = reached(spec, cell)
         options = spec.definition.limits.max_frontier
         caps = model.caps()
         if caps is None:

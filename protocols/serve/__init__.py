@@ -4,7 +4,8 @@
 (with ``--batch``: of a list of them), sync or async, and gives it what a public server has:
 checked requests, a bounded queue, micro-batches, keys, correct errors and an orderly stop. What a
 function may return is told in :mod:`protocols.serve.answers`; to turn a request down it raises
-:class:`BadRequest`.
+:class:`BadRequest`. ``python -m protocols.serve model=NAME`` serves a configured model from where it is
+placed (:mod:`protocols.serve.configured`).
 """
 
 from protocols.serve.refusals import BadRequest

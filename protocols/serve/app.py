@@ -23,7 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from beeline.errors import nearest
+from beeline.errors import BeelineError, nearest
 from protocols.secrets import Secret
 from protocols.serve.answers import Senseless, reply_for
 from protocols.serve.batching import Caller, FunctionFailed
@@ -166,6 +166,8 @@ class _Service:
 def _report(number: str, error: Exception) -> None:
     if isinstance(error, Senseless):
         log.error("request %s: the function returned nonsense: %s", number, error)
+    elif isinstance(error, FunctionFailed) and isinstance(error.__cause__, BeelineError):
+        log.error("request %s: %s", number, error.__cause__)  # its sentence says it all
     elif isinstance(error, FunctionFailed):
         log.error("request %s: the function raised", number, exc_info=error.__cause__)
     else:

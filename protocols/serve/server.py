@@ -27,7 +27,7 @@ from protocols.serve.app import make_app
 from protocols.serve.functions import Function, load
 from protocols.serve.settings import ServeSettings
 
-__all__ = ["ServeThread", "Server", "is_loopback", "listen", "prepare"]
+__all__ = ["ServeThread", "Server", "is_loopback", "listen", "prepare", "read_server_key"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -88,8 +88,13 @@ class Server(uvicorn.Server):
 
 def prepare(settings: ServeSettings) -> tuple[Function, Secret | None]:
     """Import the function and read the key. Raises SettingError."""
-    key = None if settings.key_variable is None else read_key(settings.key_variable)
+    key = read_server_key(settings)
     return load(settings.target), key
+
+
+def read_server_key(settings: ServeSettings) -> Secret | None:
+    """The key that requests must carry, if any. Raises SettingError."""
+    return None if settings.key_variable is None else read_key(settings.key_variable)
 
 
 def listen(host: str, port: int) -> socket.socket:

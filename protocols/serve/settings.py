@@ -15,7 +15,7 @@ class ServeSettings:
     """Raises SettingError for a value that makes no sense, naming the option of the command."""
 
     target: str
-    """``module:function``."""
+    """``module:function``; the name of a configured model."""
     host: str = "127.0.0.1"
     port: int = 8000
     """0 takes a free one."""

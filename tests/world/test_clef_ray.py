@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.ray.cluster import Nodes
 from tests.ray.running import all_records, run, variables
-from tests.world.test_clef import in_process, release
+from tests.world import test_clef
+from tests.world.servers import running
+from tests.world.test_clef import LENGTH, ask, body, in_process, numbers, release
 
 __all__ = ["release"]  # a fixture
 
@@ -58,3 +62,28 @@ def test_without_a_gpu_in_the_cluster_the_alternatives_are_named(
     assert done.returncode == 2, done.stderr
     for said in ("asks for a node with GPU: 1", "first has CPU: 1", "model.backend=hosted"):
         assert said in done.stderr
+
+
+def test_the_server_in_front_of_it_answers_as_the_release_does(
+    nodes: Nodes, release: Path, torch_too: dict[str, str], python_of: Callable[[str], Path]
+) -> None:
+    """Whole bodies: several questions in one, with descriptions and ids of their own."""
+    weights = [f"model.weights.folder={release}", "model.weights.device=cpu", "model.weights.dtype=float32"]
+    place = ["model.placement={resources: {second_gpu: 1}}", f"model.weights.max_length={LENGTH}"]
+    words = ["model=clef", "model.backend=weights", *weights, *place, "model.weights.wait_s=0.1"]
+    serve = [sys.executable, "-m", "protocols.serve", *words, "--port", "0", "--model", "clef"]
+    asked = [body("s" * 3**i, [f"option {j}" for j in range(2 + 3 * i)]) for i in range(3)]
+    asked[0]["questions"]["choose"]["criteria"]["option 0"] = "the first of all"
+    one_by_one = test_clef.command(python_of("clef"), "tests.world.clef_tiny:alone")
+    with running(one_by_one, **test_clef.variables(release)) as address:
+        alone = [ask(address, one).json() for one in asked]
+    with running(serve, **(torch_too | variables(nodes))) as address:
+        assert nodes.actors("ModelHost", "second")
+        asked.append(body("s" * LENGTH, ["a", "b"]))
+        with ThreadPoolExecutor(4) as pool:
+            *together, too_long = pool.map(lambda one: ask(address, one), asked)
+    for one, other in zip(alone, (reply.json() for reply in together), strict=True):
+        assert numbers(other) == pytest.approx(numbers(one), abs=2e-4)
+        assert other["usage"] == one["usage"]
+    assert too_long.status_code == 400
+    assert too_long.json()["detail"]["error_type"] == "max_tokens_exceeded"
