@@ -12,7 +12,7 @@ import pytest
 from beeline.draws import Draws
 from beeline.errors import DataError, DomainError
 from beeline.facts import Call
-from beeline.world import INDEXES, LEVELS, Coordinate, Interface, ToolError, Verdict
+from beeline.world import INDEXES, LEVELS, Interface, ToolError, Verdict
 from domains.worlds.basket_assembly.generate import SIZES, Size, generate
 from domains.worlds.basket_assembly.instance import SAFE, Basket, Ticket, check
 from domains.worlds.basket_assembly.present import BasketDesk, layout_of
@@ -21,6 +21,7 @@ from domains.worlds.basket_assembly.solve import solve
 from domains.worlds.basket_assembly.split import three_groups
 from domains.worlds.basket_assembly.verify import verify
 from tests.domains.worlds import contract
+from tests.domains.worlds.specification import Specified
 from tests.domains.worlds.test_families import case_of, private_of
 
 DOMAIN = case_of("basket_assembly").domain
@@ -41,24 +42,17 @@ def triples_of(basket: Basket) -> list[list[int]]:
 
 
 def test_budgets_plans_and_catalogues_are_those_of_the_specification() -> None:
-    budgets = {
-        "L1": (260, 282, 338),
-        "L2": (386, 448, 539),
-        "L3": (449, 536, 647),
-        "L4": (528, 646, 780),
-    }
-    calls, costs, full = [], [], []
-    for level, index in product(LEVELS, INDEXES):
-        basket = DOMAIN.generated(level, index, 1)
-        world = DOMAIN.world(basket, Coordinate(level, index, Interface.DIRECT))
-        assert world.budget == budgets[level][index - 1]
-        for plan in DOMAIN.plans(basket, Interface.DIRECT):
-            calls.append(len(plan.calls))
-            costs.append(world.cost_of(plan.calls))
-        full.append(world.cost_of(DOMAIN.catalogue(basket, Interface.DIRECT)))
-    assert (min(calls), max(calls)) == (38, 180)
-    assert (min(costs), max(costs)) == (172, 764)
-    assert (min(full), max(full)) == (1020, 2554)
+    Specified(
+        budgets={
+            "L1": (260, 282, 338),
+            "L2": (386, 448, 539),
+            "L3": (449, 536, 647),
+            "L4": (528, 646, 780),
+        },
+        calls=(38, 180),
+        costs=(172, 764),
+        full=(1020, 2554),
+    ).check(DOMAIN)
 
 
 @pytest.mark.parametrize(("level", "triples", "tickets"), [("L1", 38, 56), ("L2", 67, 91), ("L3", 84, 111)])
