@@ -10,7 +10,6 @@ in them depends on the engine, the number of workers or that order.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import multiprocessing
 import os
 import time
@@ -25,6 +24,7 @@ from beeline.errors import WorkerError
 from beeline.model import Model
 from beeline.model_arm import UsabilityGuard
 from beeline.placement import PlacedAs
+from beeline.pool_end import end_pool
 from beeline.records import Cell
 from beeline.services import Services
 from beeline.settings import read_settings, setting
@@ -270,6 +270,7 @@ class LocalEngine(Engine):
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or os.cpu_count() or 1
         self._pool: ProcessPoolExecutor | None = None
+        self._broken: list[ProcessPoolExecutor] = []
         self._guard = UsabilityGuard()
 
     @classmethod
@@ -303,6 +304,7 @@ class LocalEngine(Engine):
             except BrokenProcessPool:
                 if self._pool is pool:
                     self._pool = None
+                    self._broken.append(pool)
                 continue
             return trial_done(task.trial, repeat, *found)
         raise WorkerError(
@@ -333,22 +335,11 @@ class LocalEngine(Engine):
     def close(self) -> None:
         """End the worker processes, whatever they do."""
         pool, self._pool = self._pool, None
-        if pool is None:
-            return
-        if self.ended:
-            # Idle workers end at once; killed while the pool's thread writes to them, it complains.
-            pool.shutdown(wait=True)
-            return
-        processes = list((getattr(pool, "_processes", None) or {}).values())
-        writer = getattr(getattr(pool, "_result_queue", None), "_writer", None)
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            with contextlib.suppress(OSError, ValueError):
-                process.kill()
-        # One killed while it sent a result leaves the pool's thread waiting for the rest, for as long
-        # as anybody could still send it: we are the last who could.
-        with contextlib.suppress(OSError, AttributeError):
-            writer.close()  # type: ignore[union-attr]
+        for broken in self._broken:
+            end_pool(broken, in_order=False)
+        self._broken.clear()
+        if pool is not None:
+            end_pool(pool, in_order=self.ended)
 
 
 async def _first_error(servers: list[asyncio.Task[None]], writer: asyncio.Task[None]) -> None:
