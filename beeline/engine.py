@@ -24,7 +24,7 @@ from beeline.errors import WorkerError
 from beeline.model import Model
 from beeline.model_arm import UsabilityGuard
 from beeline.placement import PlacedAs
-from beeline.pool_end import end_pool
+from beeline.pools import end_pool, start_server, uninterrupted
 from beeline.records import Cell
 from beeline.services import Services
 from beeline.settings import read_settings, setting
@@ -121,11 +121,7 @@ class Asking:
 def warm_up() -> None:
     """Start the server that worker processes are forked from, so that it imports while the
     caller goes on reading its settings."""
-    from multiprocessing import forkserver
-
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["beeline.worker"])
-    forkserver.ensure_running()
+    start_server(["beeline.worker"])
 
 
 class Engine(ABC):
@@ -300,7 +296,9 @@ class LocalEngine(Engine):
         for _ in range(TRIES):
             pool = self._workers()
             try:
-                found = await asyncio.wrap_future(pool.submit(timed, function, task))
+                with uninterrupted():
+                    future = pool.submit(timed, function, task)
+                found = await asyncio.wrap_future(future)
             except BrokenProcessPool:
                 if self._pool is pool:
                     self._pool = None
@@ -327,19 +325,20 @@ class LocalEngine(Engine):
 
     def _workers(self) -> ProcessPoolExecutor:
         if self._pool is None:
+            warm_up()
             context = multiprocessing.get_context("forkserver")
-            context.set_forkserver_preload(["beeline.worker"])
             self._pool = ProcessPoolExecutor(self.workers, context, start_worker)
         return self._pool
 
     def close(self) -> None:
         """End the worker processes, whatever they do."""
         pool, self._pool = self._pool, None
-        for broken in self._broken:
-            end_pool(broken, in_order=False)
-        self._broken.clear()
-        if pool is not None:
-            end_pool(pool, in_order=self.ended)
+        with uninterrupted():
+            for broken in self._broken:
+                end_pool(broken, in_order=False)
+            self._broken.clear()
+            if pool is not None:
+                end_pool(pool, in_order=self.ended)
 
 
 async def _first_error(servers: list[asyncio.Task[None]], writer: asyncio.Task[None]) -> None:
