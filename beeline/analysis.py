@@ -69,7 +69,18 @@ class Analysis:
     data: Mapping[str, Any] = field(default_factory=dict)
     """Every number behind the tables, as JSON data."""
     notes: Sequence[str] = ()
+    variant: str = ""
+    """What tells it from others of its study, model and domain, fit for a file name; empty where a new
+    one takes the place of the last."""
+
+    @property
+    def stem(self) -> str:
+        """The start of the names of its files; up to the first dot it is the domain."""
+        return f"{self.domain}.{self.variant}" if self.variant else self.domain
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return asdict(self)
+        """Plain JSON data, without an empty variant."""
+        data = asdict(self)
+        if not self.variant:
+            del data["variant"]
+        return data

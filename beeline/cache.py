@@ -3,8 +3,9 @@
 One small file a trial below a folder named by the definition's digest and by a digest of the
 code that computes (the domain's folder and our own search), so that neither a changed setting
 nor a changed program ever meets an old result. Each file carries the digest of its content and
-is written under a temporary name; one that is torn or altered is computed again. Any number of
-processes may read and write at once: they write equal content.
+is written under a temporary name; one that is torn or altered, or whole but not a trial's result,
+is computed again and replaced. Any number of processes may read and write at once: they write equal
+content.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from beeline.arms import OFFLINE_ARMS
 from beeline.digest import canonical
 
 __all__ = ["SEARCH_CORE", "WORLD_CORE", "TrialCache", "cache_folder"]
@@ -35,6 +37,8 @@ WORLD_CORE = (
     "world_words",
 )
 """The same for worlds."""
+_SEARCH_FIELDS = frozenset({"instance", "shortest_path", "states_reachable", "states_reaching_goal", "arms"})
+_WORLD_FIELDS = frozenset({"world", "instance", "arms"})
 
 
 def cache_folder() -> Path:
@@ -58,11 +62,12 @@ class TrialCache:
         core: tuple[str, ...] = SEARCH_CORE,
     ) -> None:
         self.folder = None
+        self.fields = _WORLD_FIELDS if core is WORLD_CORE else _SEARCH_FIELDS
         if folder is not None:
             self.folder = folder / definition[:16] / f"{domain}-{_code_digest(module, core)[:16]}"
 
     def get(self, trial: int) -> dict[str, Any] | None:
-        """The stored result of a trial; None when absent, torn or altered."""
+        """The stored result of a trial; None when absent, torn, altered or not a trial's result."""
         if self.folder is None:
             return None
         try:
@@ -71,8 +76,22 @@ class TrialCache:
             return None
         if sha256(body.encode()).hexdigest() != digest:
             return None
-        value = json.loads(body)
-        return value if isinstance(value, dict) else None
+        try:
+            value = json.loads(body)
+        except ValueError:
+            return None
+        return value if self._is_result(value) else None
+
+    def _is_result(self, value: Any) -> bool:
+        """What a run reads of a result is there: a digest says that a file is whole, not what it holds."""
+        if not isinstance(value, dict) or not self.fields <= value.keys():
+            return False
+        arms = value["arms"]
+        return (
+            isinstance(arms, dict)
+            and arms.keys() >= set(OFFLINE_ARMS)
+            and all(isinstance(arm, dict) and arm for arm in arms.values())
+        )
 
     def put(self, trial: int, value: dict[str, Any]) -> None:
         """Store a result. A cache that cannot be written is no error: it is only slower."""

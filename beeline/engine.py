@@ -10,7 +10,6 @@ in them depends on the engine, the number of workers or that order.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import multiprocessing
 import os
@@ -28,6 +27,7 @@ from beeline.errors import WorkerError
 from beeline.model import Model
 from beeline.model_arm import UsabilityGuard
 from beeline.placement import PlacedAs
+from beeline.pools import end_pool, start_server, uninterrupted
 from beeline.records import Cell
 from beeline.services import Services
 from beeline.settings import read_settings, setting
@@ -136,11 +136,7 @@ class Asking:
 def warm_up() -> None:
     """Start the server that worker processes are forked from, so that it imports while the
     caller goes on reading its settings."""
-    from multiprocessing import forkserver
-
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["beeline.worker"])
-    forkserver.ensure_running()
+    start_server(["beeline.worker"])
 
 
 @dataclass(eq=False)
@@ -399,6 +395,7 @@ class LocalEngine(Engine):
         super().__init__()
         self.workers = workers or os.cpu_count() or 1
         self._pool: ProcessPoolExecutor | None = None
+        self._broken: list[ProcessPoolExecutor] = []
         self._given: set[Future[Any]] = set()
         """Tasks that processes have, or will get."""
 
@@ -434,13 +431,15 @@ class LocalEngine(Engine):
         for _ in range(TRIES):
             pool = self._workers()
             try:
-                given = pool.submit(timed, function, task)
+                with uninterrupted():
+                    given = pool.submit(timed, function, task)
                 self._given.add(given)
                 given.add_done_callback(self._given.discard)
                 found = await asyncio.wrap_future(given)
             except BrokenProcessPool:
                 if self._pool is pool:
                     self._pool = None
+                    self._broken.append(pool)
                 continue
             return trial_done(task.trial, repeat, *found)
         raise WorkerError(
@@ -462,30 +461,20 @@ class LocalEngine(Engine):
 
     def _workers(self) -> ProcessPoolExecutor:
         if self._pool is None:
+            warm_up()
             context = multiprocessing.get_context("forkserver")
-            context.set_forkserver_preload(["beeline.worker"])
             self._pool = ProcessPoolExecutor(self.workers, context, start_worker)
         return self._pool
 
     def close(self) -> None:
         """End the worker processes, whatever they do."""
         pool, self._pool = self._pool, None
-        if pool is None:
-            return
-        if not self._given:
-            # Idle workers end at once; killed while the pool's thread writes to them, it complains.
-            pool.shutdown(wait=True)
-            return
-        processes = list((getattr(pool, "_processes", None) or {}).values())
-        writer = getattr(getattr(pool, "_result_queue", None), "_writer", None)
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            with contextlib.suppress(OSError, ValueError):
-                process.kill()
-        # One killed while it sent a result leaves the pool's thread waiting for the rest, for as long
-        # as anybody could still send it: we are the last who could.
-        with contextlib.suppress(OSError, AttributeError):
-            writer.close()  # type: ignore[union-attr]
+        with uninterrupted():
+            for broken in self._broken:
+                end_pool(broken, in_order=False)
+            self._broken.clear()
+            if pool is not None:
+                end_pool(pool, in_order=not self._given)
 
 
 async def _first_error(servers: list[asyncio.Task[None]], writer: asyncio.Task[None]) -> None:

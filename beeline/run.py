@@ -227,7 +227,7 @@ def _analysed(spec: Spec, summaries: tuple[Summary | WorldSummary, ...]) -> Ran:
     if analysis is None:
         return Ran(summaries)
     shown = resolve("tracking.analysis:show")(analysis, spec.results)
-    track_study(spec)
+    track_study(spec, analysis.domain)
     return Ran(summaries, shown)
 
 

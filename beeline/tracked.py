@@ -29,13 +29,16 @@ def track(
     _log(spec, lambda tracker: tracker.log(cell, records, summary().as_dict(), spec.as_dict()))
 
 
-def track_study(spec: Spec) -> None:
-    """Log what a study found over its conditions; other people's trackers may know conditions alone."""
+def track_study(spec: Spec, domain: str | None = None) -> None:
+    """Log what a study found over its conditions; other people's trackers may know conditions alone.
+    ``domain`` is that of the analysis, where it is not the run's."""
 
     def log(tracker: Any) -> str:
         if not hasattr(tracker, "log_study"):
             return ""
-        said: str = tracker.log_study(spec.version, spec.model_name, spec.study.name, spec.domain_name)
+        said: str = tracker.log_study(
+            spec.version, spec.model_name, spec.study.name, domain or spec.domain_name
+        )
         return said
 
     _log(spec, log)

@@ -9,12 +9,14 @@ bounds whatever they would have needed.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from beeline.analysis import Analysis, Figure, Table
+from beeline.digest import digest_of
 from beeline.errors import SettingError, nearest
 from beeline.records import Cell, Record, find_cells, read_records
 from beeline.settings import read_settings, setting
@@ -28,6 +30,9 @@ from beeline.study import BENCHMARK, Condition, Study
 from studies.shown import number, plain, series, span
 
 __all__ = ["Compare", "CompareSettings", "conclude"]
+
+_LONGEST = 120
+"""Characters of what file names say; a file system takes some 250 in all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +107,19 @@ class Compare(Study):
                 f"{', '.join(found) or 'none'}: run others first, or add study.models=[NAME,heuristic]"
             )
         _check_same_trials(found)
-        return conclude(found, arms, domains, spec.version)
+        return replace(
+            conclude(found, arms, domains, spec.version), variant=_variant(list(found), domains, wanted.of)
+        )
+
+
+def _variant(names: Sequence[str], domains: Sequence[str], of: str) -> str:
+    """What was compared, as part of file names: several domains, a study other than score, and who."""
+    who = "-vs-".join(re.sub(r"[^A-Za-z0-9_.-]+", "-", name) for name in names)
+    said = [*(["-".join(domains)] if len(domains) > 1 else []), *([of] if of != "score" else []), who]
+    text = ".".join(said)
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[: _LONGEST - 9].rstrip('.-')}-{digest_of(said)[:8]}"
 
 
 def _read(

@@ -44,7 +44,8 @@ class Probe(Study):
         return ()
 
     def perform(self, spec: Spec) -> str:
-        """Ask and show, as :func:`probe`; the ledger's caps hold."""
+        """Ask and show, as :func:`probe`; the ledger's caps hold. Raises ModelError, once all is shown,
+        where the answer cannot be used."""
         if spec.domain.suite != "navigation":
             raise SettingError("study=probe asks a question of the navigation suite: choose such a domain")
         cell = Cell(spec.version, spec.model_name, self.name, spec.domain_name, "question")
@@ -52,9 +53,17 @@ class Probe(Study):
         options = spec.definition.limits.max_frontier
         caps = model.caps()
         if caps is None:
-            return probe(model, options)
-        with Ledger(spec.results / FILE, spec.caps) as ledger:
-            return probe(model, options, ledger.account(model.name, caps))
+            shown, problem = _probed(model, options)
+        else:
+            with Ledger(spec.results / FILE, spec.caps) as ledger:
+                shown, problem = _probed(model, options, ledger.account(model.name, caps))
+        if problem is not None:
+            print(shown, flush=True)
+            raise ModelError(
+                f"the answer of {model.name} is unusable ({problem}): it cannot run the benchmark; compare "
+                "what it sent with docs/protocols.md, and probe it again"
+            )
+        return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +93,15 @@ class Facts:
 def probe(model: Model, options: int, meter: Meter | None = None) -> str:
     """Ask once and show what came back, with a verdict. Raises the model's error, with what to do
     where the number of options is to blame."""
+    return _probed(model, options, meter)[0]
+
+
+def _probed(model: Model, options: int, meter: Meter | None = None) -> tuple[str, str | None]:
+    """As :func:`probe`, and why the answer cannot be used, if so; a refusal can be."""
     question = probe_question(options)
     answer = asyncio.run(_ask(model, question, Services(meter=meter, keep_replies=True)))
-    return _text(model, question, answer, facts_of(answer, question.options))
+    facts = facts_of(answer, question.options)
+    return _text(model, question, answer, facts), None if answer.refused else facts.problem
 
 
 def probe_question(options: int) -> Question:

@@ -10,6 +10,7 @@ import pytest
 from beeline.records import Record, read_records
 from beeline.world_summary import summarise_worlds
 from tests.commands import beeline
+from tests.world_records import world_line
 
 NAME = Path("results", "1.0.0", "none", "baseline", "transit_routing.benchmark.jsonl")
 RUN = ("domain=transit_routing", "study=baseline")
@@ -43,40 +44,7 @@ def test_a_family_runs_resumes_and_is_summarised(tmp_path: Path) -> None:
 
 
 def test_big_objectives_stay_integers() -> None:
-    line = {
-        "schema": 1,
-        "version": "1.0.0",
-        "definition": "d",
-        "spec": "s",
-        "suite": "worlds",
-        "domain": "f",
-        "heuristic": "reference",
-        "model": "none",
-        "model_id": None,
-        "study": "baseline",
-        "condition": "benchmark",
-        "trial": 1,
-        "repeat": 1,
-        "world": "worlds/f/L1/instance-1/direct",
-        "arms": {
-            "oracle": {
-                "outcome": "optimal",
-                "feasible": True,
-                "exact": True,
-                "objective": 10**40 + 1,
-                "optimum": 10**40 + 1,
-                "utility": 100.0,
-                "sufficient": True,
-                "coverage": 1.0,
-                "calls": 1,
-                "spend": 2,
-                "budget": 3,
-            }
-        },
-        "started_utc": "",
-        "finished_utc": "",
-        "code": "",
-    }
+    line = world_line("f", objective=10**40 + 1, optimum=10**40 + 1)
     record = Record.read(json.dumps(line))
     assert record.arms["oracle"]["objective"] == 10**40 + 1
     assert str(10**40 + 1) in record.line()

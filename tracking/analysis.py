@@ -1,8 +1,8 @@
 """What a study concludes, shown: text for the terminal, JSON and figures beside the records.
 
 :func:`show` writes ``<results>/<version>/<model>/<study>/<domain>.analysis.json`` and, beside it,
-``<domain>.<figure>.svg`` and ``.png`` for each figure that has data; :func:`load` finds the analyses
-again, for a report.
+``<domain>.<figure>.svg`` and ``.png`` for each figure that has data; an analysis that is one of several
+of its domain has its variant behind the domain. :func:`load` finds the analyses again, for a report.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _table(table: Table, width: int) -> list[str]:
 def analysis_path(analysis: Analysis, results: Path) -> Path:
     """Where the JSON lies."""
     folder = results / analysis.version / analysis.model / analysis.study
-    return folder / f"{analysis.domain}{_SUFFIX}"
+    return folder / f"{analysis.stem}{_SUFFIX}"
 
 
 def figure_names(analysis: Analysis) -> list[tuple[Figure, str]]:
@@ -105,7 +105,7 @@ def figure_names(analysis: Analysis) -> list[tuple[Figure, str]]:
 def figure_paths(analysis: Analysis, results: Path) -> list[tuple[Figure, Path]]:
     """The figures that have data, each with the path of its SVG; the PNG lies beside it."""
     folder = analysis_path(analysis, results).parent
-    return [(figure, folder / f"{analysis.domain}.{stem}.svg") for figure, stem in figure_names(analysis)]
+    return [(figure, folder / f"{analysis.stem}.{stem}.svg") for figure, stem in figure_names(analysis)]
 
 
 def _draw(analysis: Analysis, results: Path) -> list[Path]:
@@ -137,8 +137,9 @@ def load(
     found, notes = [], []
     for path in find_analyses(results):
         parts = path.relative_to(results).parts
-        place = (*parts[:3], parts[3].removesuffix(_SUFFIX))
-        wanted = zip((version, model, study, domain), place, strict=True)
+        stem = parts[3].removesuffix(_SUFFIX)
+        place = (*parts[:3], stem)
+        wanted = zip((version, model, study, domain), (*parts[:3], stem.partition(".")[0]), strict=True)
         if any(want is not None and want != have for want, have in wanted):
             continue
         try:
@@ -146,7 +147,7 @@ def load(
         except (OSError, ValueError) as error:
             notes.append(f"{path} was passed over ({error}): run the study again to have it written anew")
             continue
-        if (analysis.version, analysis.model, analysis.study, analysis.domain) != place:
+        if (analysis.version, analysis.model, analysis.study, analysis.stem) != place:
             notes.append(f"{path} was passed over: it is the analysis of another place")
             continue
         found.append(analysis)
@@ -167,6 +168,7 @@ def read_analysis(path: Path) -> Analysis:
             figures=tuple(_read_figure(figure) for figure in data.get("figures", ())),
             data=dict(data.get("data") or {}),
             notes=tuple(_text(note) for note in data.get("notes", ())),
+            variant=_text(data.get("variant", "")),
         )
     except KeyError as error:
         raise ValueError(f"no field {error.args[0]}") from error

@@ -132,7 +132,7 @@ class MLflowTracker:
         files = sorted(
             path
             for path in folder.glob(f"{escape(domain)}.*")
-            if path.suffix in (".svg", ".png") or path.name == f"{domain}.analysis.json"
+            if path.suffix in (".svg", ".png") or path.name.endswith(".analysis.json")
         )
         records = sorted(folder.glob(f"{escape(domain)}.*.jsonl"))
         if parent is None:

@@ -181,6 +181,8 @@ def _studies(analyses: Sequence[Analysis]) -> list[Block]:
         blocks.append(Heading(2, f"Study: {study.replace('_', ' ')}"))
         for number, analysis in enumerate(a for a in analyses if a.study == study):
             head = f"{analysis.study} · {analysis.domain} · {analysis.model} · version {analysis.version}"
+            if analysis.variant:
+                head += f" · {analysis.variant}"
             blocks += [Heading(3, head), Text(analysis.sentence)]
             for figure, stem in figure_names(analysis):
                 blocks.append(picture_of(figure, f"study-{slug(study)}-{number + 1}-{stem}"))

@@ -31,14 +31,18 @@ _MEASURES: Sequence[tuple[str, str, Callable[[ArmSummary], Measure]]] = (
 
 
 def choice_blocks(version: str, main: Sequence[Summary]) -> list[Block]:
-    """Optimal share, regret and dead ends in one figure; a measure that is zero everywhere is left out.
-    The values stand in the tables of the domains."""
+    """Optimal share, regret and dead ends in one figure, over the domains that all arms have, or with a
+    warning where they have none in common; a measure that is zero everywhere is left out. The values
+    stand in the tables of the domains."""
     domains = sort_domains(version, {s.cell.domain for s in main})
-    rows: dict[str, list[ArmSummary]] = {}
+    found_in: dict[str, dict[str, ArmSummary]] = {}
     for domain in domains:
         for entry in entries([s for s in main if s.cell.domain == domain]):
-            if entry.arm != "oracle":
-                rows.setdefault(entry.label, []).append(entry.result)
+            if entry.arm != "oracle" and any(m(entry.result).value is not None for *_, m in _MEASURES):
+                found_in.setdefault(entry.label, {})[domain] = entry.result
+    domains = [domain for domain in domains if any(domain in mine for mine in found_in.values())]
+    shared = [domain for domain in domains if all(domain in mine for mine in found_in.values())]
+    rows = {label: [mine[d] for d in shared or domains if d in mine] for label, mine in found_in.items()}
     labels = sorted(rows, key=lambda label: (label not in ("heuristic", "random"), label))
     measures = []
     for title, unit, measure in _MEASURES:
@@ -54,6 +58,7 @@ def choice_blocks(version: str, main: Sequence[Summary]) -> list[Block]:
 
     caption = (
         "Measured against the oracle's distances: dots are means over domains, faint marks single domains. "
+        + _over(domains, shared)
         + " ".join(f"{m.title}: {_listed(labels, m)}." for m in measures)
     )
     title = f"Choices against the oracle, version {version}"
@@ -61,6 +66,16 @@ def choice_blocks(version: str, main: Sequence[Summary]) -> list[Block]:
         Heading(3, f"Choices against the oracle · version {version}"),
         Picture(f"choices-{slug(version)}", title, caption, drawing),
     ]
+
+
+def _over(domains: Sequence[str], shared: Sequence[str]) -> str:
+    """What the means are over, where that is not simply everything."""
+    if not shared:
+        return "The arms have no domain in common, so these means do not compare: look at single domains. "
+    if len(shared) == len(domains):
+        return ""
+    many = f"{len(shared)} domains" if len(shared) > 1 else "domain"
+    return f"Over the {many} that all arms have: {clean(', '.join(shared))}. "
 
 
 def _listed(labels: Sequence[str], measure: Measured) -> str:

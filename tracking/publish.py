@@ -36,7 +36,13 @@ _TRIALS = 100
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the pages; returns 0, or 1 with one sentence on stderr. Wrong usage exits with 2."""
-    parser = argparse.ArgumentParser(prog="python -m tracking.publish", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tracking.publish",
+        description="Write the results of each version as a page of the documentation, with figures, from "
+        "records alone. What is custom, partial or unclean is said at the top; an incomplete set has no "
+        "headline number. A model whose configuration says publish: false (its vendor's terms forbid it, or "
+        "were not read) is left out, and the page says so.",
+    )
     parser.add_argument(
         "--results", type=Path, default=Path("results"), metavar="DIR", help="default: results"
     )
@@ -47,7 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--withheld", action="store_true", help="also models whose configuration says publish: false"
     )
-    parser.add_argument("--traces", type=parse_decisions, default=LEAST, metavar="N|all|none")
+    parser.add_argument(
+        "--traces",
+        type=parse_decisions,
+        default=LEAST,
+        metavar="N|all|none",
+        help=f"decisions to read from the traces of each domain and model (default: {LEAST})",
+    )
     options = parser.parse_args(arguments)
     try:
         found = gather(options.results, {"version": options.version}, intervals=False)

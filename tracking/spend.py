@@ -16,6 +16,7 @@ from typing import Any
 
 from beeline.errors import BeelineError
 from beeline.ledger import FILE
+from beeline.records import find_cells
 from beeline.spend_caps import PICO, Caps, dollars
 from beeline.spend_report import Spending, Spent, read_spending
 
@@ -78,21 +79,27 @@ def as_dict(spending: Spending) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print; returns the exit code: 0, or 1 when there is no ledger or it cannot be read."""
+    """Print; returns the exit code: 0, also when runs spent nothing; 1 when there are no runs, or the
+    ledger cannot be read."""
     parser = argparse.ArgumentParser(
         prog="python -m tracking.spend", description="What was spent with a results folder, by model."
     )
     parser.add_argument("--results", type=Path, default=Path("results"), help="default: results")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
+    ledger = options.results / FILE
+    # Only a model that is asked over a network has a ledger.
+    unspent = not ledger.exists() and bool(find_cells(options.results))
     try:
-        spending = read_spending(options.results / FILE)
+        spending = Spending((), {}) if unspent else read_spending(ledger)
     except BeelineError as error:
         print(error, file=sys.stderr)
         return 1
     try:
         if options.json:
             print(json.dumps(as_dict(spending), indent=2))
+        elif unspent:
+            print(f"nothing was spent with {options.results}: no model of its runs was asked over a network")
         else:
             print(text(spending), end="")
         sys.stdout.flush()

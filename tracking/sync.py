@@ -26,8 +26,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Log every cell that the store does not hold yet, then the analysis and report of each study, then
     the sweeps. What fails is passed over and said again at the end; exit code 0, or 1 when anything
     failed."""
-    parser = argparse.ArgumentParser(prog="python -m tracking.sync", description=__doc__)
-    parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR")
+    parser = argparse.ArgumentParser(
+        prog="python -m tracking.sync",
+        description="Fill the MLflow store from the records of a results folder: what it does not hold yet.",
+    )
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="DIR", help="default: results"
+    )
     parser.add_argument("--uri", help="another store than the one in the results folder")
     parser.add_argument(
         "--no-reports", action="store_true", help="records only: no report pages and analyses"

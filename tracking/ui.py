@@ -15,9 +15,14 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the address and become the server; 1 when there is no store yet."""
-    parser = argparse.ArgumentParser(prog="python -m tracking.ui", description=__doc__)
-    parser.add_argument("--results", type=Path, default=Path("results"), metavar="DIR")
-    parser.add_argument("--port", type=int, default=5000)
+    parser = argparse.ArgumentParser(
+        prog="python -m tracking.ui",
+        description="Show the MLflow store of a results folder in the browser, on loopback only.",
+    )
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="DIR", help="default: results"
+    )
+    parser.add_argument("--port", type=int, default=5000, help="default: 5000")
     options = parser.parse_args(argv)
     if not (options.results / "mlflow.db").exists():
         print(

@@ -12,9 +12,10 @@ import pytest
 
 from beeline.errors import SettingError
 from beeline.records import Record, read_records
-from studies.compare import _check_same_trials, conclude
+from studies.compare import _check_same_trials, _variant, conclude
 from tests.commands import beeline
 from tests.studies.runs import TRIALS, copied, two_models
+from tracking.analysis import load
 
 REPETITIONS = 100
 
@@ -90,6 +91,18 @@ def test_other_problems_do_not_pair() -> None:
         _check_same_trials({"a": ours, "b": theirs})
 
 
+def test_names_of_files_tell_what_was_compared() -> None:
+    assert _variant(["a", "b_1"], ["countdown"], "score") == "a-vs-b_1"
+    assert _variant(["a 2.0.0", "a 1.0.0"], ["countdown"], "score") == "a-2.0.0-vs-a-1.0.0"
+    assert _variant(["a", "b"], ["countdown", "tiles"], "baseline") == "countdown-tiles.baseline.a-vs-b"
+    many = [f"model_{number}" for number in range(40)]
+    one, other = _variant(many, ["tiles"], "score"), _variant(many[::-1], ["tiles"], "score")
+    assert len(one) == 120
+    assert one.startswith("model_0-vs-model_1-vs-")
+    assert one != _variant([*many, "last"], ["tiles"], "score")
+    assert one != other
+
+
 def test_commands(tmp_path: Path) -> None:
     copied(tmp_path)
     run = ("domain=countdown", "study=compare")
@@ -99,6 +112,13 @@ def test_commands(tmp_path: Path) -> None:
     assert f"over the {TRIALS} trials that all have" in " ".join(every.stdout.split())
     arm = beeline(tmp_path, *run, "study.models=[sparrow,heuristic]")
     assert "sparrow / heuristic" in arm.stdout
+    # A second comparison leaves the files of the first.
+    folder = tmp_path / "results/1.0.0/none/compare"
+    names = ("countdown.first_option-vs-sparrow", "countdown.sparrow-vs-heuristic")
+    kinds = (".analysis.json", ".pairs.svg", ".pairs.png")
+    assert {path.name for path in folder.iterdir()} == {name + kind for name in names for kind in kinds}
+    found, notes = load(tmp_path / "results", domain="countdown")
+    assert ([analysis.stem for analysis in found], notes) == (list(names), [])
     typo = beeline(tmp_path, *run, "study.models=[sparow,heuristic]")
     assert typo.returncode == 2
     assert "did you mean sparrow" in typo.stderr

@@ -80,6 +80,22 @@ def test_verdicts(fault: str, said: str) -> None:
         assert said in " ".join(probe(asked(server), 255).split())
 
 
+def test_an_unusable_answer_is_shown_and_fails_the_command(tmp_path: Path) -> None:
+    with FakeServer("all_zero") as server:
+        code, out, err = probed(tmp_path, server)
+    assert code == 1
+    assert "answer unusable: all zero" in out
+    assert "It cannot run the benchmark as it is" in out
+    assert err.startswith("beeline: the answer of local is unusable (all zero)")
+    assert "Traceback" not in err
+
+
+def test_a_refusal_can_be_run(tmp_path: Path) -> None:
+    with FakeServer("refusal") as server:
+        code, out, _ = probed(tmp_path, server)
+    assert (code, "It refused this question." in out) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("fault", "said"),
     [

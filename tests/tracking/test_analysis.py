@@ -108,6 +108,20 @@ def test_one_field_at_a_time_can_be_damaged(tmp_path: Path) -> None:
     assert load(tmp_path)[1][0].endswith("another place")
 
 
+def test_several_of_one_domain_stand_side_by_side(tmp_path: Path) -> None:
+    first, second = (make_analysis("tiles", variant=variant) for variant in ("a-1.0.0-vs-b", "a-vs-c"))
+    plain = make_analysis("tiles")
+    for analysis in (first, second, plain):
+        show(analysis, tmp_path)
+    folder = analysis_path(first, tmp_path).parent
+    assert analysis_path(first, tmp_path).name == "tiles.a-1.0.0-vs-b.analysis.json"
+    assert (folder / "tiles.a-vs-c.orders.svg").is_file()
+    assert load(tmp_path, domain="tiles") == ([first, second, plain], [])
+    assert load(tmp_path, domain="tiles.a-vs-c") == ([], [])
+    analysis_path(first, tmp_path).rename(folder / "tiles.x.analysis.json")
+    assert load(tmp_path)[1][0].endswith("another place")
+
+
 def test_rows_of_another_length_are_refused(tmp_path: Path) -> None:
     analysis = make_analysis()
     show(analysis, tmp_path)

@@ -214,8 +214,11 @@ def test_a_run_of_a_study_logs_its_analysis_by_itself(tmp_path: Path) -> None:
 
 def test_a_study_without_conditions_gets_a_run_for_its_analysis(tmp_path: Path) -> None:
     write_records(tmp_path, make_records("tiles", MODELS[0], 2))
-    show(make_analysis("tiles", study="compare"), tmp_path)
+    for variant in ("a-vs-b", "a-vs-c"):
+        show(make_analysis("tiles", study="compare", variant=variant), tmp_path)
     for _ in range(2):  # a second sync adds nothing
         assert sync(["--results", str(tmp_path)]) == 0
         (run,) = (run for run in runs(tmp_path) if run.data.tags["study"] == "compare")
-        assert "tiles.analysis.json" in artifacts(tmp_path, run, "analysis")
+        held = artifacts(tmp_path, run, "analysis")
+        for name in ("tiles.a-vs-b", "tiles.a-vs-c"):
+            assert {f"{name}.analysis.json", f"{name}.orders.svg", f"{name}.orders.png"} <= set(held)

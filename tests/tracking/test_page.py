@@ -81,6 +81,36 @@ def test_every_part_is_there(page: str) -> None:
     )
 
 
+def caption_of_choices(folder: Path, places: dict[str, tuple[str, ...]]) -> str:
+    """Of a report on models that ran other domains each; offline arms come from their records."""
+    for domain in {d for domains in places.values() for d in domains}:
+        write_records(folder, make_records(domain, None, 5))
+    for name, domains in places.items():
+        for domain in domains:
+            write_records(folder, make_records(domain, next(m for m in MODELS if m[0] == name), 5))
+    text = page_of(folder, folder / "page.html", "--traces", "none")
+    (caption,) = re.findall(r"<figcaption>(Measured against the oracle.*?)</figcaption>", text, re.S)
+    return " ".join(caption.split())
+
+
+def means(caption: str) -> dict[str, str]:
+    listed = re.search(r"optimal: (.*?)\. ", caption)
+    assert listed is not None
+    return dict(part.rsplit(" ", 1) for part in listed[1].split(", "))
+
+
+def test_choices_are_compared_over_common_domains(tmp_path: Path) -> None:
+    alike = caption_of_choices(tmp_path / "a", {"jev": ("tiles",), "sparrow": ("tiles",)})
+    other = caption_of_choices(tmp_path / "b", {"jev": ("tiles", "countdown"), "sparrow": ("tiles",)})
+    assert "that all arms have" not in alike
+    assert "Over the domain that all arms have: tiles." in other
+    assert set(means(alike)) == {"heuristic", "random", "jev", "sparrow"}
+    assert means(alike) == means(other)
+    none = caption_of_choices(tmp_path / "c", {"jev": ("countdown",), "sparrow": ("tiles",)})
+    assert "no domain in common, so these means do not compare" in none
+    assert set(means(none)) == set(means(alike))
+
+
 def test_nothing_is_loaded_or_run(page: str) -> None:
     found = Page(page)
     assert not {"script", "link", "img", "iframe", "object", "form"} & set(found.tags)

@@ -10,6 +10,7 @@ import pytest
 from beeline.ledger import FILE, Ledger
 from beeline.services import Estimate
 from beeline.spend_caps import Caps
+from tests.tracking.synthetic import MODELS, make_records, write_records
 from tracking.spend import main
 
 EXPECTED = Estimate(2000, 1, 0.000084)
@@ -64,6 +65,20 @@ def test_requests_on_their_way(tmp_path: Path, capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert "jev: 1 request on the way: 2,001 tokens and $0.000084 reserved, not in the sums above\n" in out
     assert "all models" not in out
+
+
+def test_runs_that_spent_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_records(tmp_path, make_records("tiles", MODELS[8], 1))
+    assert main(["--results", str(tmp_path)]) == 0
+    assert f"nothing was spent with {tmp_path}" in capsys.readouterr().out
+    assert main(["--results", str(tmp_path), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["models"], data["total"]["requests"]) == ({}, 0)
+
+
+def test_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--results", str(tmp_path / "none")]) == 1
+    assert "nothing has been spent with this results folder" in capsys.readouterr().err
 
 
 def test_no_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,46 +11,15 @@ import pytest
 
 from beeline.records import Record
 from tests.tracking.test_report import cell, write
+from tests.world_records import world_line
 from tracking.report import FORMATS, main
 
 
 def world(trial: int, interface: str, faults: int = 0) -> Record:
     """A world that the oracle solves; 2^70 + 1 is no double."""
-    line = {
-        "schema": 1,
-        "version": "1.0.0",
-        "definition": "d",
-        "spec": "s",
-        "suite": "worlds",
-        "domain": "toy_family",
-        "heuristic": "reference",
-        "model": "none",
-        "model_id": None,
-        "study": "baseline",
-        "condition": "benchmark",
-        "trial": trial,
-        "repeat": 1,
-        "world": f"worlds/toy_family/L1/instance-1/{interface}",
-        "arms": {
-            "oracle": {
-                "outcome": "optimal",
-                "feasible": True,
-                "exact": True,
-                "objective": 2**70 + 1,
-                "optimum": 2**70 + 1,
-                "utility": 100.0,
-                "sufficient": True,
-                "coverage": 1.0,
-                "calls": 7,
-                "spend": 5,
-                "budget": 10,
-                "faults": faults,
-            }
-        },
-        "started_utc": "",
-        "finished_utc": "",
-        "code": "",
-    }
+    big = 2**70 + 1
+    told = {"calls": 7, "spend": 5, "budget": 10, "faults": faults}
+    line = world_line("toy_family", trial, interface, objective=big, optimum=big, **told)
     return Record.read(json.dumps(line))
 
 

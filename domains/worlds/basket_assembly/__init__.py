@@ -90,7 +90,7 @@ class BasketAssembly(WorldDomain[Basket]):
 
     def normalise(self, public: Mapping[str, Any], executed: Sequence[Executed]) -> Facts:
         """See :mod:`domains.worlds.basket_assembly.facts`."""
-        return facts_.normalise(executed)
+        return facts_.normalise(public, executed)
 
     def facts(self, instance: Basket) -> Facts:
         """3n + 2c + I of them."""

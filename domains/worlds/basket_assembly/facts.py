@@ -2,8 +2,13 @@
 
 Facts: each item that is required (3n), the price of each ticket (c), each item that a ticket covers (I),
 and for each ticket that all its items are known (c). Reading a ticket tells its items and that these are
-all. An item's index tells of a ticket only that it covers the item; that all items of the tickets are known
-follows when the requirements and the index of every required item have been read.
+all. An item's index tells of a ticket only that it covers the item, and of all others that they do not.
+
+The prompt states how many items there are, that each is required once, and that a ticket covers one or
+three. So whoever has seen an item knows that it is required, a ticket of three known items is complete, and
+where few enough items are left without an index, what a ticket covers follows. The normaliser draws these
+conclusions: the requirements need not be read where all items were met elsewhere, and of the indexes one
+may be left out.
 """
 
 from __future__ import annotations
@@ -41,30 +46,49 @@ def catalogue(instance: Basket) -> list[Call]:
     return [_REQUIREMENTS, *_bundles(instance), *_indexes(instance), *windows]
 
 
-def normalise(executed: Sequence[Executed]) -> Facts:
-    """The facts that answered calls tell together."""
+def normalise(public: Mapping[str, Any], executed: Sequence[Executed]) -> Facts:
+    """The facts that answered calls tell together, with what follows from them by the prompt."""
     facts: set[Fact] = set()
-    required: set[str] | None = None
+    items: set[str] = set()
     indexed: set[str] = set()
-    listed: set[str] = set()
+    held: dict[str, set[str]] = {}
+    complete: set[str] = set()
     for call in executed:
         told = call.response
         if call.tool == "read_requirements":
-            required = {row["item_id"] for row in told["rows"]}
-            facts.update(("required", row["item_id"], row["quantity"]) for row in told["rows"])
+            items.update(row["item_id"] for row in told["rows"])
         elif call.tool == "read_bundle":
-            ticket, items = _joined(told)
-            facts.add(("complete", ticket))
-            facts.update(("holds", ticket, item) for item in items)
+            ticket, covered = _joined(told)
+            complete.add(ticket)
+            held.setdefault(ticket, set()).update(covered)
         elif call.tool == "read_item_index":
             indexed.add(told["item_id"])
-            listed.update(told["bundle_ids"])
-            facts.update(("holds", ticket, told["item_id"]) for ticket in told["bundle_ids"])
+            for ticket in told["bundle_ids"]:
+                held.setdefault(ticket, set()).add(told["item_id"])
         elif call.tool == "read_catalog_window":
-            facts.update(("price", row["bundle_id"], row["price"]) for row in told["records"])
-    if required is not None and required <= indexed:
-        facts.update(("complete", ticket) for ticket in listed)
+            for row in told["records"]:
+                facts.add(("price", row["bundle_id"], row["price"]))
+                held.setdefault(row["bundle_id"], set())
+    items.update(indexed, *held.values())
+    for ticket, contents in held.items():
+        if ticket not in complete and _completed(contents, items, indexed, public["item_count"]):
+            complete.add(ticket)
+    facts.update(("required", item, 1) for item in items)
+    facts.update(("complete", ticket) for ticket in complete)
+    facts.update(("holds", ticket, item) for ticket, contents in held.items() for item in contents)
     return frozenset(facts)
+
+
+def _completed(contents: set[str], items: set[str], indexed: set[str], count: int) -> bool:
+    """Whether a ticket's items are known, which are one or three: those of ``contents`` and, should one be
+    left and be known by name, that one, which is added. ``items`` are known by name, ``count`` there are."""
+    missing = count - len(indexed | contents)  # as many items could still be the ticket's
+    if len(contents) == 3 or (len(contents) == 1 and missing < 2):
+        return True
+    if missing == 1 and len(items) == count:
+        contents |= items - indexed
+        return True
+    return False
 
 
 def all_facts(instance: Basket) -> Facts:

@@ -18,6 +18,7 @@ class BasketCase(Case):
     domain = BasketAssembly("reference", UNCERTIFIED)
     sizes: ClassVar = {"L1": 262, "L2": 431, "L3": 528, "L4": 640}
     unordered = True
+    redundant = frozenset({"read_requirements", "read_item_index"})
 
     def small(self, draws: Draws) -> Basket:
         """Two or three items a group from the generator with prices as they are, or small so that totals tie;

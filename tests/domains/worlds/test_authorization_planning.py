@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from beeline.draws import Draws
 from beeline.errors import DomainError
 from beeline.facts import Call
-from beeline.world import INDEXES, LEVELS, Coordinate, Interface, ToolError, Verdict
+from beeline.world import INDEXES, LEVELS, Interface, ToolError, Verdict
 from domains.worlds.authorization_planning.generate import BARGAIN, PLANTED, SIZES, Size, generate
 from domains.worlds.authorization_planning.instance import (
     SAFE,
@@ -29,6 +28,7 @@ from domains.worlds.authorization_planning.solve import solve
 from domains.worlds.authorization_planning.verify import verify
 from domains.worlds.certify import manifest_path
 from tests.domains.worlds import contract
+from tests.domains.worlds.specification import Specified
 from tests.domains.worlds.test_families import case_of, private_of
 
 DOMAIN = case_of("authorization_planning").domain
@@ -56,24 +56,17 @@ def without_rule(made: Authorization) -> Authorization:
 
 
 def test_budgets_plans_and_catalogues_are_those_of_the_specification() -> None:
-    budgets = {
-        "L1": (120, 152, 200),
-        "L2": (148, 176, 232),
-        "L3": (162, 200, 264),
-        "L4": (176, 224, 296),
-    }
-    calls, costs, full = [], [], []
-    for level, index in product(LEVELS, INDEXES):
-        made = DOMAIN.generated(level, index, 1)
-        world = DOMAIN.world(made, Coordinate(level, index, Interface.DIRECT))
-        assert world.budget == budgets[level][index - 1]
-        for plan in DOMAIN.plans(made, Interface.DIRECT):
-            calls.append(len(plan.calls))
-            costs.append(world.cost_of(plan.calls))
-        full.append(world.cost_of(DOMAIN.catalogue(made, Interface.DIRECT)))
-    assert (min(calls), max(calls)) == (17, 73)
-    assert (min(costs), max(costs)) == (99, 291)
-    assert (min(full), max(full)) == (729, 1257)
+    Specified(
+        budgets={
+            "L1": (120, 152, 200),
+            "L2": (148, 176, 232),
+            "L3": (162, 200, 264),
+            "L4": (176, 224, 296),
+        },
+        calls=(17, 73),
+        costs=(99, 291),
+        full=(729, 1257),
+    ).check(DOMAIN)
 
 
 def test_certified_work_is_near_that_of_the_published_instances() -> None:

@@ -12,7 +12,7 @@ import pytest
 from beeline.draws import Draws
 from beeline.errors import DataError, DomainError
 from beeline.facts import Call
-from beeline.world import INDEXES, LEVELS, Coordinate, Interface, ToolError, Verdict
+from beeline.world import INDEXES, LEVELS, Interface, ToolError, Verdict
 from domains.worlds.basket_assembly.generate import SIZES, Size, generate
 from domains.worlds.basket_assembly.instance import SAFE, Basket, Ticket, check
 from domains.worlds.basket_assembly.present import BasketDesk, layout_of
@@ -21,6 +21,7 @@ from domains.worlds.basket_assembly.solve import solve
 from domains.worlds.basket_assembly.split import three_groups
 from domains.worlds.basket_assembly.verify import verify
 from tests.domains.worlds import contract
+from tests.domains.worlds.specification import Specified
 from tests.domains.worlds.test_families import case_of, private_of
 
 DOMAIN = case_of("basket_assembly").domain
@@ -41,24 +42,17 @@ def triples_of(basket: Basket) -> list[list[int]]:
 
 
 def test_budgets_plans_and_catalogues_are_those_of_the_specification() -> None:
-    budgets = {
-        "L1": (260, 282, 338),
-        "L2": (386, 448, 539),
-        "L3": (449, 536, 647),
-        "L4": (528, 646, 780),
-    }
-    calls, costs, full = [], [], []
-    for level, index in product(LEVELS, INDEXES):
-        basket = DOMAIN.generated(level, index, 1)
-        world = DOMAIN.world(basket, Coordinate(level, index, Interface.DIRECT))
-        assert world.budget == budgets[level][index - 1]
-        for plan in DOMAIN.plans(basket, Interface.DIRECT):
-            calls.append(len(plan.calls))
-            costs.append(world.cost_of(plan.calls))
-        full.append(world.cost_of(DOMAIN.catalogue(basket, Interface.DIRECT)))
-    assert (min(calls), max(calls)) == (38, 180)
-    assert (min(costs), max(costs)) == (172, 764)
-    assert (min(full), max(full)) == (1020, 2554)
+    Specified(
+        budgets={
+            "L1": (260, 282, 338),
+            "L2": (386, 448, 539),
+            "L3": (449, 536, 647),
+            "L4": (528, 646, 780),
+        },
+        calls=(38, 180),
+        costs=(172, 764),
+        full=(1020, 2554),
+    ).check(DOMAIN)
 
 
 @pytest.mark.parametrize(("level", "triples", "tickets"), [("L1", 38, 56), ("L2", 67, 91), ("L3", 84, 111)])
@@ -207,19 +201,55 @@ def test_any_other_set_is_illegal() -> None:
 # The tools.
 
 
-def test_indexes_tell_completeness_only_together() -> None:
+def told(basket: Basket, calls: list[Call]) -> dict[str, int]:
+    """How many facts of each kind some calls tell."""
+    return dict(Counter(fact[0] for fact in contract.told(DOMAIN, basket, Interface.MEDIATED, calls)))
+
+
+def test_what_follows_from_requirements_and_indexes() -> None:
+    """One index may be left out, for a ticket covers one item or three; of two it is not known which."""
     basket = instance()
-    calls = [call for call in DOMAIN.catalogue(basket, Interface.DIRECT) if "index" in call.tool]
+    catalogue = DOMAIN.catalogue(basket, Interface.DIRECT)
+    indexes = [call for call in catalogue if call.tool == "read_item_index"]
+    windows = [call for call in catalogue if call.tool == "read_catalog_window"]
     requirements = Call("read_requirements", {})
+    everything = contract.told(DOMAIN, basket, Interface.DIRECT, [requirements, *indexes, *windows])
+    assert everything == DOMAIN.facts(basket)
+    for left_out in range(len(indexes)):
+        rest = indexes[:left_out] + indexes[left_out + 1 :]
+        assert contract.told(DOMAIN, basket, Interface.DIRECT, [requirements, *rest, *windows]) == everything
+        # Nobody has named the item that is left out, nor its single ticket.
+        unnamed = told(basket, rest)
+        assert unnamed["required"] == len(basket.items) - 1
+        assert unnamed["holds"] < told(basket, indexes)["holds"]
+    two = told(basket, [requirements, *indexes[2:], *windows])
+    left = {indexes[0].arguments["item"], indexes[1].arguments["item"]}
+    sure = [t for t in basket.tickets if len(t.items) == 3 and left.isdisjoint(t.items)]
+    assert two["complete"] == len(sure)
+    assert two["holds"] == sum(len(set(t.items) - left) for t in basket.tickets)
 
-    def complete(calls: list[Call]) -> int:
-        facts = contract.told(DOMAIN, basket, Interface.MEDIATED, calls)
-        return sum(fact[0] == "complete" for fact in facts)
 
-    assert complete(calls) == 0
-    assert complete([requirements, *calls[1:]]) == 0
-    assert complete([*calls, requirements]) == len(basket.tickets)
-    assert complete([Call("read_bundle", {"bundle": basket.tickets[0].id})]) == 1
+def test_items_that_were_met_are_required() -> None:
+    basket = instance()
+    ticket = next(t for t in basket.tickets if len(t.items) == 3)
+    facts = contract.told(DOMAIN, basket, Interface.MEDIATED, [Call("read_bundle", {"bundle": ticket.id})])
+    assert facts == {
+        ("complete", ticket.id),
+        *(("required", item, 1) for item in ticket.items),
+        *(("holds", ticket.id, item) for item in ticket.items),
+    }
+
+
+def test_no_conclusion_is_false() -> None:
+    """Whatever is read, only facts are told."""
+    case = case_of("basket_assembly")
+    for number, basket in enumerate(contract.small_instances(case, 100)):
+        draws = Draws("tests", "conclusions", number)
+        facts = DOMAIN.facts(basket)
+        catalogue = list(DOMAIN.catalogue(basket, Interface.DIRECT))
+        for _ in range(10):
+            calls = draws.sample(catalogue, draws.below(len(catalogue) + 1))
+            assert contract.told(DOMAIN, basket, Interface.DIRECT, calls) <= facts
 
 
 @both

@@ -23,6 +23,7 @@ from domains.worlds.series_portfolio.release import of_release
 from domains.worlds.series_portfolio.solve import reference, solve
 from domains.worlds.series_portfolio.verify import verify
 from tests.domains.worlds import contract
+from tests.domains.worlds.specification import Specified
 from tests.domains.worlds.test_families import case_of, private_of, world_of
 
 DOMAIN = case_of("series_portfolio").domain
@@ -59,24 +60,18 @@ def test_adjustments_are_read_as_a_binary_number_in_ascending_positions() -> Non
 
 
 def test_budgets_plans_and_catalogues_are_those_of_the_specification() -> None:
-    budgets = {
-        "L1": (1228, 1240, 1284),
-        "L2": (1416, 1432, 1496),
-        "L3": (1660, 1684, 1772),
-        "L4": (1796, 1828, 1924),
-    }
-    calls, costs, full = [], [], []
-    for level, index in product(LEVELS, INDEXES):
-        made = DOMAIN.generated(level, index, 1)
-        world = DOMAIN.world(made, Coordinate(level, index, Interface.MEDIATED))
-        assert world.budget == budgets[level][index - 1]
-        for plan in DOMAIN.plans(made, Interface.MEDIATED):
-            calls.append(len(plan.calls))
-            costs.append(world.cost_of(plan.calls))
-        full.append(world.cost_of(DOMAIN.catalogue(made, Interface.MEDIATED)))
-    assert (min(calls), max(calls)) == (24, 141)
-    assert (min(costs), max(costs)) == (196, 924)
-    assert (min(full), max(full)) == (1491, 5658)
+    Specified(
+        budgets={
+            "L1": (1228, 1240, 1284),
+            "L2": (1416, 1432, 1496),
+            "L3": (1660, 1684, 1772),
+            "L4": (1796, 1828, 1924),
+        },
+        calls=(24, 141),
+        costs=(196, 924),
+        full=(1491, 5658),
+        interface=Interface.MEDIATED,
+    ).check(DOMAIN)
 
 
 @pytest.mark.parametrize(

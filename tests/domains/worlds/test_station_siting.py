@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from beeline.draws import Draws
 from beeline.errors import DataError, DomainError
 from beeline.facts import Call
-from beeline.world import INDEXES, LEVELS, Coordinate, Interface, ToolError, Verdict
+from beeline.world import INDEXES, LEVELS, Interface, ToolError, Verdict
 from domains.worlds.station_siting.generate import SIZES, Size, generate
 from domains.worlds.station_siting.instance import SAFE, Demand, Siting, Zone, band, check, sites_of
 from domains.worlds.station_siting.present import SitingDesk, layout_of
@@ -24,6 +24,7 @@ from domains.worlds.station_siting.release import of_release
 from domains.worlds.station_siting.solve import random_layout, reference, solve
 from domains.worlds.station_siting.verify import verify
 from tests.domains.worlds import contract
+from tests.domains.worlds.specification import Specified
 from tests.domains.worlds.test_families import case_of, private_of
 
 CASE = case_of("station_siting")
@@ -56,24 +57,17 @@ def made_of(
 
 
 def test_budgets_plans_and_catalogues_are_those_of_the_specification() -> None:
-    budgets = {
-        "L1": (577, 647, 731),
-        "L2": (691, 731, 779),
-        "L3": (654, 689, 731),
-        "L4": (675, 710, 752),
-    }
-    calls, costs, full = [], [], []
-    for level, index in product(LEVELS, INDEXES):
-        siting = DOMAIN.generated(level, index, 1)
-        world = DOMAIN.world(siting, Coordinate(level, index, Interface.DIRECT))
-        assert world.budget == budgets[level][index - 1]
-        for plan in DOMAIN.plans(siting, Interface.DIRECT):
-            calls.append(len(plan.calls))
-            costs.append(world.cost_of(plan.calls))
-        full.append(world.cost_of(DOMAIN.catalogue(siting, Interface.DIRECT)))
-    assert (min(calls), max(calls)) == (172, 234)
-    assert (min(costs), max(costs)) == (558, 774)
-    assert (min(full), max(full)) == (915, 1293)
+    Specified(
+        budgets={
+            "L1": (577, 647, 731),
+            "L2": (691, 731, 779),
+            "L3": (654, 689, 731),
+            "L4": (675, 710, 752),
+        },
+        calls=(172, 234),
+        costs=(558, 774),
+        full=(915, 1293),
+    ).check(DOMAIN)
 
 
 @pytest.mark.parametrize("level", LEVELS)
