@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from beeline.engine import LocalEngine
+from beeline.engine import Lane, LocalEngine, Progress, Run
 from beeline.errors import WorkerError
 from beeline.pools import uninterrupted
 from beeline.worker import TrialTask
@@ -24,6 +24,7 @@ from tests.commands import environment
 from tests.plans import plan
 
 PLAN = plan("countdown")
+RUN = Run(PLAN, None, Progress(), Lane(), 0)
 
 
 def quick(task: TrialTask) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 async def cancelled(engine: LocalEngine, function: Callable[[TrialTask], Any], after_s: float) -> None:
     """Twenty tasks, most of them waiting, cancelled after a time."""
-    tasks = [asyncio.create_task(engine.compute(function, TrialTask(PLAN, n), 1)) for n in range(1, 21)]
+    tasks = [asyncio.create_task(engine.compute(function, TrialTask(PLAN, n), 1, RUN)) for n in range(1, 21)]
     await asyncio.sleep(after_s)
     for task in tasks:
         task.cancel()
@@ -85,7 +86,7 @@ def test_killed_while_a_result_is_sent() -> None:
 def test_pools_that_broke_are_ended_too() -> None:
     engine = LocalEngine(1)
     with pytest.raises(WorkerError, match="died 3 times"):
-        asyncio.run(engine.compute(deadly, TrialTask(PLAN, 1), 1))
+        asyncio.run(engine.compute(deadly, TrialTask(PLAN, 1), 1, RUN))
     engine.close()
 
 
@@ -93,7 +94,7 @@ def test_pools_that_broke_are_ended_too() -> None:
 def test_idle_workers_end_and_a_closed_engine_can_go_on() -> None:
     engine = LocalEngine(1)
     for _ in range(2):
-        done = asyncio.run(engine.compute(quick, TrialTask(PLAN, 7), 1))
+        done = asyncio.run(engine.compute(quick, TrialTask(PLAN, 7), 1, RUN))
         assert done.result == {"trial": 7}
         engine.ended = True
         engine.close()
