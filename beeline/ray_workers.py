@@ -25,6 +25,7 @@ from beeline.errors import BeelineError
 from beeline.model import Model, make_model
 from beeline.model_arm import UsabilityGuard
 from beeline.question import Answer, Question
+from beeline.ray_channel import Channel, ChannelLost, Door
 from beeline.ray_messages import Collected, Failure, Hello, Home, HostLost, RemoteFailure, code_digest
 from beeline.ray_meter import Leave, RemoteMeter
 from beeline.services import Services
@@ -84,11 +85,12 @@ class ComputeWorker(_Actor):
 
 
 class _Remote(Model):
-    """The model of a host, as a search in a runner sees it."""
+    """The model of a host, as a search in a runner sees it; ``channel`` leads there where both are
+    on one node."""
 
-    def __init__(self, model_id: str, host: Any) -> None:
+    def __init__(self, model_id: str, host: Any, channel: Channel | None) -> None:
         self.name = self.model_id = model_id
-        self._host = host
+        self._host, self._channel = host, channel
 
     @classmethod
     def from_settings(cls, name: str, settings: Mapping[str, Any], plugins: tuple[str, ...] = ()) -> Model:
@@ -98,7 +100,11 @@ class _Remote(Model):
         return {}
 
     async def answer(self, question: Question) -> Answer:
-        found: Answer | Failure = await self._host.answer.remote(question)
+        found: Answer | Failure
+        if self._channel is None:
+            found = await self._host.answer.remote(question)
+        else:
+            found = await self._channel.ask(question)
         if isinstance(found, Failure):
             raise RemoteFailure(found)
         return found
@@ -111,6 +117,7 @@ class Runner(_Actor):
         super().__init__(home)
         self._run = ""
         self._guard = UsabilityGuard()
+        self._channels: dict[Any, asyncio.Task[Channel | None]] = {}
 
     async def hello(self) -> Hello:
         """Who this is."""
@@ -130,13 +137,26 @@ class Runner(_Actor):
         if run != self._run:
             self._run, self._guard = run, UsabilityGuard()
         try:
-            return await ask_in_loop(task, offline, _Remote(model_id, host), self._guard)
+            model = _Remote(model_id, host, await self._channel(host))
+            return await ask_in_loop(task, offline, model, self._guard)
         except RemoteFailure as error:
             return error.failure
-        except RayActorError:
+        except (RayActorError, ChannelLost):
             return HostLost()
         except BeelineError as error:
             return Failure.of(error, node_id())
+
+    async def _channel(self, host: Any) -> Channel | None:
+        """The one channel to a host that is on this node; None for another, which is asked through
+        Ray. Raises RayActorError."""
+        key = host._actor_id
+        if key not in self._channels:
+            self._channels[key] = asyncio.ensure_future(self._connect(host))
+        return await self._channels[key]
+
+    async def _connect(self, host: Any) -> Channel | None:
+        node, name = await host.door.remote()
+        return await Channel.to(name) if name is not None and node == node_id() else None
 
 
 class ModelHost(_Actor):
@@ -147,6 +167,7 @@ class ModelHost(_Actor):
         self._config, self._plugins = config, plugins
         self._model: Model | None = None
         self._meter = RemoteMeter()
+        self._door = Door(self.answer)
         self._answered = 0
         self._notice: str | None = None
 
@@ -185,7 +206,12 @@ class ModelHost(_Actor):
                     os.environ[name] = value
         self._places = asyncio.Semaphore(model.concurrency)
         self._model = model
+        await self._door.open()
         return None
+
+    async def door(self) -> tuple[str, str | None]:
+        """This node, and where a runner on it may ask without Ray."""
+        return node_id(), self._door.name
 
     async def answer(self, question: Question) -> Answer | Failure:
         """Ask the model; at most its ``concurrency`` questions are under way."""
@@ -212,6 +238,7 @@ class ModelHost(_Actor):
 
     async def close(self) -> Collected:
         """Close the model; the last report."""
+        self._door.close()
         if self._model is not None:
             await self._model.close()
         self._meter.asked.set()  # whoever collects goes first
@@ -254,6 +281,10 @@ class ComputeHost(_Actor):
             return Failure.of(error, node_id())
         self._model = model
         return None
+
+    def door(self) -> tuple[str, str | None]:
+        """None: questions come one at a time, through Ray."""
+        return node_id(), None
 
     def answer(self, question: Question) -> Answer | Failure:
         """Ask the model."""
