@@ -99,25 +99,21 @@ class Channel(_Frames):
             return None
         return made
 
-    @property
-    def open(self) -> bool:
-        """Whether there is somebody to ask."""
-        return self._transport is not None
-
     async def ask(self, question: Question) -> Answer | Failure:
         """What the other process answers. Raises ChannelLost and Bug."""
         if self._transport is None:
             raise ChannelLost
         number = self._count = self._count + 1
-        waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
+        waiting: asyncio.Future[Answer | Failure] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = waiting
         try:
             self.send((number, question))
-            found = await waiting
+            return await waiting
         finally:
             del self._waiting[number]
-        return found
 
     def received(self, message: Any) -> None:
+        """One answer."""
         number, found = message
         waiting = self._waiting.get(number)
         if waiting is None or waiting.done():
@@ -128,6 +124,7 @@ class Channel(_Frames):
             waiting.set_result(found)
 
     def connection_lost(self, error: Exception | None) -> None:
+        """Nobody waits in vain."""
         super().connection_lost(error)
         for waiting in self._waiting.values():
             if not waiting.done():
@@ -149,8 +146,8 @@ class Door:
         if not hasattr(socket, "SO_PEERCRED"):
             return
         name = f"beeline-{secrets.token_hex(16)}"
-        made = lambda: _Asked(self._begin)  # noqa: E731
-        self._server = await asyncio.get_running_loop().create_unix_server(made, _path(name))
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_unix_server(lambda: _Asked(self._begin), _path(name))
         self.name = name
 
     def close(self) -> None:

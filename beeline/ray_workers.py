@@ -135,7 +135,7 @@ class Runner(_Actor):
         from ray.exceptions import RayActorError
 
         if run != self._run:
-            self._run, self._guard = run, UsabilityGuard()
+            self._run, self._guard, self._channels = run, UsabilityGuard(), {}
         try:
             model = _Remote(model_id, host, await self._channel(host))
             return await ask_in_loop(task, offline, model, self._guard)
@@ -149,10 +149,9 @@ class Runner(_Actor):
     async def _channel(self, host: Any) -> Channel | None:
         """The one channel to a host that is on this node; None for another, which is asked through
         Ray. Raises RayActorError."""
-        key = host._actor_id
-        if key not in self._channels:
-            self._channels[key] = asyncio.ensure_future(self._connect(host))
-        return await self._channels[key]
+        if host not in self._channels:
+            self._channels[host] = asyncio.ensure_future(self._connect(host))
+        return await self._channels[host]
 
     async def _connect(self, host: Any) -> Channel | None:
         node, name = await host.door.remote()
