@@ -20,7 +20,7 @@ import socket
 import struct
 import traceback
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from beeline.question import Answer, Question
 from beeline.ray_messages import Failure
@@ -48,11 +48,11 @@ class _Frames(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        if _user_of(transport.get_extra_info("socket")) == os.getuid():
-            self._transport = transport
+        stream = cast(asyncio.Transport, transport)
+        if _user_of(stream.get_extra_info("socket")) == os.getuid():
+            self._transport = stream
         else:
-            transport.abort()
+            stream.abort()
 
     def data_received(self, data: bytes) -> None:
         if self._transport is None:
@@ -92,12 +92,18 @@ class Channel(_Frames):
 
     @classmethod
     async def to(cls, name: str) -> Channel | None:
-        """A channel to the door of this name; None where it is closed or not on this machine."""
+        """A channel to the door of this name; None where nobody listens
+        there who may be trusted."""
+        loop = asyncio.get_running_loop()
+        made = socket.socket(socket.AF_UNIX)
+        made.setblocking(False)
         try:
-            _, made = await asyncio.get_running_loop().create_unix_connection(cls, _path(name))
+            await loop.sock_connect(made, _path(name))
+            _, channel = await loop.create_unix_connection(cls, sock=made)
         except OSError:
+            made.close()
             return None
-        return made
+        return channel if channel._transport is not None else None
 
     async def ask(self, question: Question) -> Answer | Failure:
         """What the other process answers. Raises ChannelLost and Bug."""
@@ -146,8 +152,10 @@ class Door:
         if not hasattr(socket, "SO_PEERCRED"):
             return
         name = f"beeline-{secrets.token_hex(16)}"
+        made = socket.socket(socket.AF_UNIX)
+        made.bind(_path(name))
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_unix_server(lambda: _Asked(self._begin), _path(name))
+        self._server = await loop.create_unix_server(lambda: _Asked(self._begin), sock=made)
         self.name = name
 
     def close(self) -> None:
@@ -179,6 +187,7 @@ class _Asked(_Frames):
 
 
 def _path(name: str) -> str:
+    """The address of an abstract socket. (uvloop would cut it short, so sockets are made here.)"""
     return f"\0{name}"
 
 
