@@ -78,6 +78,11 @@ class _Frames(asyncio.Protocol):
             body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
             self._transport.write(_SIZE.pack(len(body)) + body)
 
+    def close(self) -> None:
+        """Hang up."""
+        if self._transport is not None:
+            self._transport.close()
+
     def received(self, message: Any) -> None:
         raise NotImplementedError
 
@@ -92,8 +97,7 @@ class Channel(_Frames):
 
     @classmethod
     async def to(cls, name: str) -> Channel | None:
-        """A channel to the door of this name; None where nobody listens
-        there who may be trusted."""
+        """A channel to the door of this name; None where nobody listens who may be trusted."""
         loop = asyncio.get_running_loop()
         made = socket.socket(socket.AF_UNIX)
         made.setblocking(False)
@@ -144,6 +148,8 @@ class Door:
         self._answer = answer
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self.peers: set[_Asked] = set()
+        """Who is connected."""
         self.name: str | None = None
         """None where this machine has no such sockets."""
 
@@ -155,35 +161,44 @@ class Door:
         made = socket.socket(socket.AF_UNIX)
         made.bind(_path(name))
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_unix_server(lambda: _Asked(self._begin), sock=made)
+        self._server = await loop.create_unix_server(lambda: _Asked(self), sock=made)
         self.name = name
 
     def close(self) -> None:
-        """Listen no longer; who is connected stays so until the process ends."""
+        """Listen no longer, and hang up."""
         if self._server is not None:
             self._server.close()
+        for peer in self.peers:
+            peer.close()
 
-    def _begin(self, asked: _Asked, number: int, question: Question) -> None:
+    def begin(self, asked: _Asked, number: int, question: Question) -> None:
+        """See that a question gets its answer."""
         task = asyncio.get_running_loop().create_task(self._reply(asked, number, question))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _reply(self, asked: _Asked, number: int, question: Question) -> None:
-        found: Answer | Failure | Bug
         try:
-            found = await self._answer(question)
-        except Exception:
-            found = Bug(traceback.format_exc())
-        asked.send((number, found))
+            asked.send((number, await self._answer(question)))
+        except Exception:  # also an answer that cannot be pickled: nobody may wait for ever
+            asked.send((number, Bug(traceback.format_exc())))
 
 
 class _Asked(_Frames):
-    def __init__(self, begin: Callable[[_Asked, int, Question], None]) -> None:
+    def __init__(self, door: Door) -> None:
         super().__init__()
-        self._begin = begin
+        self._door = door
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._door.peers.add(self)
 
     def received(self, message: Any) -> None:
-        self._begin(self, *message)
+        self._door.begin(self, *message)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        self._door.peers.discard(self)
 
 
 def _path(name: str) -> str:

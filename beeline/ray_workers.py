@@ -23,7 +23,7 @@ from typing import Any
 
 from beeline.errors import BeelineError
 from beeline.model import Model, make_model
-from beeline.model_arm import UsabilityGuard
+from beeline.model_arm import UsabilityGuard, option_weights
 from beeline.question import Answer, Question
 from beeline.ray_channel import Channel, ChannelLost, Door
 from beeline.ray_messages import Collected, Failure, Hello, Home, HostLost, RemoteFailure, code_digest
@@ -117,6 +117,7 @@ class Runner(_Actor):
         super().__init__(home)
         self._run = ""
         self._guard = UsabilityGuard()
+        self._guard.good()  # the host guards, who sees the answers of all runners
         self._channels: dict[Any, asyncio.Task[Channel | None]] = {}
 
     async def hello(self) -> Hello:
@@ -131,11 +132,11 @@ class Runner(_Actor):
         self, task: TrialTask, offline: dict[str, Any], model_id: str, host: Any, run: str
     ) -> Found | Failure | HostLost:
         """The model arm after its ``offline`` part. ``host`` is the handle of a ModelHost, ``run``
-        tells one condition from the next: each has a guard of its own in each runner."""
+        tells one condition from the next: each has a host of its own."""
         from ray.exceptions import RayActorError
 
         if run != self._run:
-            self._run, self._guard, self._channels = run, UsabilityGuard(), {}
+            self._run, self._channels = run, {}
         try:
             model = _Remote(model_id, host, await self._channel(host))
             return await ask_in_loop(task, offline, model, self._guard)
@@ -158,6 +159,17 @@ class Runner(_Actor):
         return await Channel.to(name) if name is not None and node == node_id() else None
 
 
+def _guard(guard: UsabilityGuard, answer: Answer, question: Question) -> None:
+    """Count an answer as the search will. Raises ModelError where none was ever usable."""
+    if guard.usable:
+        return
+    _, problem = option_weights(answer, question.options)
+    if problem is None:
+        guard.good()
+    else:
+        guard.bad(problem)
+
+
 class ModelHost(_Actor):
     """One model, asked by all runners."""
 
@@ -165,6 +177,7 @@ class ModelHost(_Actor):
         super().__init__(home)
         self._config, self._plugins = config, plugins
         self._model: Model | None = None
+        self._guard = UsabilityGuard()
         self._meter = RemoteMeter()
         self._door = Door(self.answer)
         self._answered = 0
@@ -218,6 +231,7 @@ class ModelHost(_Actor):
         try:
             async with self._places:
                 answer = await self._model.answer(question)
+            _guard(self._guard, answer, question)
         except BeelineError as error:
             return Failure.of(error, node_id())
         except RemoteFailure as error:  # of the driver's meter
@@ -259,6 +273,7 @@ class ComputeHost(_Actor):
         super().__init__(home)
         self._config, self._plugins = config, plugins
         self._model: Model | None = None
+        self._guard = UsabilityGuard()
         self._answered = 0
 
     def hello(self) -> Hello:
@@ -290,6 +305,7 @@ class ComputeHost(_Actor):
         assert self._model is not None
         try:
             answer = self._model.answer_now(question)
+            _guard(self._guard, answer, question)
         except BeelineError as error:
             return Failure.of(error, node_id())
         self._answered += 1
