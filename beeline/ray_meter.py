@@ -44,7 +44,9 @@ class RemoteMeter:
         self._target = spares
         self._ops: list[Op] = []
         self._count = 0
-        self._waiting: dict[int, tuple[Estimate, asyncio.Future[int]]] = {}
+        self._waiting: dict[int, asyncio.Future[int]] = {}
+        self._begins: dict[int, Estimate] = {}
+        """Of those, what the driver has not been asked yet."""
         self._coming: dict[int, Estimate] = {}
         self._spares: deque[tuple[int, Estimate]] = deque()
         self._largest: Estimate | None = None
@@ -57,20 +59,19 @@ class RemoteMeter:
             if len(self._spares) + len(self._coming) < self._target / 2:
                 self.asked.set()
             return number
-        # They hold room that this request may need, and the next ones are as large.
-        self._give_back()
         return self._leave(expected)
 
     async def _leave(self, expected: Estimate) -> int:
         number = self._next()
         leave: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = (expected, leave)
-        self._ops.append(Op("begin", number, expected))
+        self._waiting[number] = leave
+        self._begins[number] = expected
         self.asked.set()
         try:
             return await leave
         except asyncio.CancelledError:
-            self._ops.append(Op("cancel", number))
+            if self._begins.pop(number, None) is None:
+                self._ops.append(Op("cancel", leave.result() if _given(leave) else number))
             raise
         finally:
             self._waiting.pop(number, None)
@@ -101,23 +102,33 @@ class RemoteMeter:
                 else:
                     self._target = 0  # a cap is near
                 continue
-            expected, waiting = self._waiting.get(number, (None, None))
-            if expected is None or waiting is None or waiting.done():
+            waiting = self._waiting.get(number)
+            if waiting is None or waiting.done():
                 continue
             if failure is None:
                 waiting.set_result(number)
-            elif self._spares and _fits(expected, self._spares[0][1]):
-                # What is left of the cap was reserved for a spare while this request asked.
-                waiting.set_result(self._spares.popleft()[0])
             else:
                 waiting.set_exception(RemoteFailure(failure))
+        self._use_spares()
+
+    def _use_spares(self) -> None:
+        """Spares that came after somebody began to wait."""
+        for number, expected in list(self._begins.items()):
+            if self._spares and _fits(expected, self._spares[0][1]) and not self._waiting[number].done():
+                del self._begins[number]
+                self._waiting[number].set_result(self._spares.popleft()[0])
 
     def take(self, last: bool = False) -> list[Op]:
         """What happened since the last time, and the spares that are wanted; the ``last`` time, what
         is left is cancelled."""
         if last:
             self._target = 0
+        if last or self._begins:
+            # They hold room that a request may need which is larger, and the next ones are as large.
+            # The driver gets them back first: nobody is refused for what nobody uses.
             self._give_back()
+        self._ops += [Op("begin", number, expected) for number, expected in self._begins.items()]
+        self._begins.clear()
         if self._largest is not None:
             size = _roomy(self._largest)
             for _ in range(self._target - len(self._spares) - len(self._coming)):
@@ -192,6 +203,11 @@ class Purse:
 
 
 _NO_SPARE = Failure("SpendError", "", "")
+
+
+def _given(leave: asyncio.Future[int]) -> bool:
+    """Whether leave came, though nobody waits for it any more."""
+    return leave.done() and not leave.cancelled() and leave.exception() is None
 
 
 def _fits(expected: Estimate, spare: Estimate) -> bool:

@@ -23,8 +23,9 @@ from typing import Any
 
 from beeline.errors import BeelineError
 from beeline.model import Model, make_model
-from beeline.model_arm import UsabilityGuard
+from beeline.model_arm import UsabilityGuard, option_weights
 from beeline.question import Answer, Question
+from beeline.ray_channel import Channel, ChannelLost, Door
 from beeline.ray_messages import Collected, Failure, Hello, Home, HostLost, RemoteFailure, code_digest
 from beeline.ray_meter import Leave, RemoteMeter
 from beeline.services import Services
@@ -84,11 +85,12 @@ class ComputeWorker(_Actor):
 
 
 class _Remote(Model):
-    """The model of a host, as a search in a runner sees it."""
+    """The model of a host, as a search in a runner sees it; ``channel`` leads there where both are
+    on one node."""
 
-    def __init__(self, model_id: str, host: Any) -> None:
+    def __init__(self, model_id: str, host: Any, channel: Channel | None, run: int) -> None:
         self.name = self.model_id = model_id
-        self._host = host
+        self._host, self._channel, self._run = host, channel, run
 
     @classmethod
     def from_settings(cls, name: str, settings: Mapping[str, Any], plugins: tuple[str, ...] = ()) -> Model:
@@ -98,7 +100,11 @@ class _Remote(Model):
         return {}
 
     async def answer(self, question: Question) -> Answer:
-        found: Answer | Failure = await self._host.answer.remote(question)
+        found: Answer | Failure
+        if self._channel is None:
+            found = await self._host.answer.remote(question, self._run)
+        else:
+            found = await self._channel.ask(question, self._run)
         if isinstance(found, Failure):
             raise RemoteFailure(found)
         return found
@@ -109,8 +115,8 @@ class Runner(_Actor):
 
     def __init__(self, home: Home) -> None:
         super().__init__(home)
-        self._guards: dict[int, UsabilityGuard] = {}
         self._trials: dict[int, set[asyncio.Task[Any]]] = {}
+        self._channels: dict[Any, asyncio.Task[Channel | None]] = {}
 
     async def hello(self) -> Hello:
         """Who this is."""
@@ -124,32 +130,76 @@ class Runner(_Actor):
         self, task: TrialTask, offline: dict[str, Any], model_id: str, host: Any, run: int
     ) -> Found | Failure | HostLost | None:
         """The model arm after its ``offline`` part; None when it was dropped. ``host`` is the handle of a
-        ModelHost, ``run`` tells one condition from the others: each has a guard of its own in each
-        runner."""
-        from ray.exceptions import RayActorError
-
-        guard = self._guards.setdefault(run, UsabilityGuard())
+        ModelHost, ``run`` tells one condition from the others."""
         trials = self._trials.setdefault(run, set())
-        arm = asyncio.create_task(ask_in_loop(task, offline, _Remote(model_id, host), guard))
+        arm = asyncio.create_task(self._arm(task, offline, model_id, host, run))
         trials.add(arm)
         try:
             return await arm
         except asyncio.CancelledError:
             return None
+        finally:
+            trials.discard(arm)
+
+    async def _arm(
+        self, task: TrialTask, offline: dict[str, Any], model_id: str, host: Any, run: int
+    ) -> Found | Failure | HostLost:
+        from ray.exceptions import RayActorError
+
+        guard = UsabilityGuard()
+        guard.good()  # the host guards, who sees the answers of all runners
+        try:
+            model = _Remote(model_id, host, await self._channel(host), run)
+            return await ask_in_loop(task, offline, model, guard)
         except RemoteFailure as error:
             return error.failure
-        except RayActorError:
+        except (RayActorError, ChannelLost):
+            self._channels.pop(host, None)
             return HostLost()
         except BeelineError as error:
             return Failure.of(error, node_id())
-        finally:
-            trials.discard(arm)
 
     async def drop(self, run: int) -> None:
         """Nobody waits for the trials of a run any more."""
         for arm in self._trials.pop(run, ()):
             arm.cancel()
-        self._guards.pop(run, None)
+
+    async def _channel(self, host: Any) -> Channel | None:
+        """The one channel to a host that is on this node; None for another, which is asked through
+        Ray. Raises RayActorError."""
+        if host not in self._channels:
+            for other, channel in list(self._channels.items()):
+                if channel.done() and not channel.cancelled() and _is_lost(channel):
+                    del self._channels[other]
+            self._channels[host] = asyncio.ensure_future(self._connect(host))
+        return await asyncio.shield(self._channels[host])
+
+    async def _connect(self, host: Any) -> Channel | None:
+        node, name = await host.door.remote()
+        return await Channel.to(name) if name is not None and node == node_id() else None
+
+
+def _is_lost(channel: asyncio.Task[Channel | None]) -> bool:
+    """Whether its host has hung up, or could not be asked where it is."""
+    if channel.exception() is not None:
+        return True
+    made = channel.result()
+    return made is not None and made.lost
+
+
+def _guard(guards: dict[int, UsabilityGuard], run: int | None, answer: Answer, question: Question) -> None:
+    """Count an answer as the search will; ``run`` is the condition it belongs to, None for a question
+    outside trials. Raises ModelError where none of a condition's was ever usable."""
+    if run is None:
+        return
+    guard = guards.setdefault(run, UsabilityGuard())
+    if guard.usable:
+        return
+    _, problem = option_weights(answer, question.options)
+    if problem is None:
+        guard.good()
+    else:
+        guard.bad(problem)
 
 
 class ModelHost(_Actor):
@@ -159,7 +209,9 @@ class ModelHost(_Actor):
         super().__init__(home)
         self._config, self._plugins = config, plugins
         self._model: Model | None = None
+        self._guards: dict[int, UsabilityGuard] = {}
         self._meter = RemoteMeter()
+        self._door = Door(self.answer)
         self._answered = 0
         self._notice: str | None = None
 
@@ -198,14 +250,20 @@ class ModelHost(_Actor):
                     os.environ[name] = value
         self._places = asyncio.Semaphore(model.concurrency)
         self._model = model
+        await self._door.open()
         return None
 
-    async def answer(self, question: Question) -> Answer | Failure:
+    async def door(self) -> tuple[str, str | None]:
+        """This node, and where a runner on it may ask without Ray."""
+        return node_id(), self._door.name
+
+    async def answer(self, question: Question, run: int | None = None) -> Answer | Failure:
         """Ask the model; at most its ``concurrency`` questions are under way."""
         assert self._model is not None
         try:
             async with self._places:
                 answer = await self._model.answer(question)
+            _guard(self._guards, run, answer, question)
         except BeelineError as error:
             return Failure.of(error, node_id())
         except RemoteFailure as error:  # of the driver's meter
@@ -225,6 +283,7 @@ class ModelHost(_Actor):
 
     async def close(self) -> Collected:
         """Close the model; the last report."""
+        self._door.close()
         if self._model is not None:
             await self._model.close()
         self._meter.asked.set()  # whoever collects goes first
@@ -246,6 +305,7 @@ class ComputeHost(_Actor):
         super().__init__(home)
         self._config, self._plugins = config, plugins
         self._model: Model | None = None
+        self._guards: dict[int, UsabilityGuard] = {}
         self._answered = 0
 
     def hello(self) -> Hello:
@@ -268,11 +328,16 @@ class ComputeHost(_Actor):
         self._model = model
         return None
 
-    def answer(self, question: Question) -> Answer | Failure:
+    def door(self) -> tuple[str, str | None]:
+        """None: questions come one at a time, through Ray."""
+        return node_id(), None
+
+    def answer(self, question: Question, run: int | None = None) -> Answer | Failure:
         """Ask the model."""
         assert self._model is not None
         try:
             answer = self._model.answer_now(question)
+            _guard(self._guards, run, answer, question)
         except BeelineError as error:
             return Failure.of(error, node_id())
         self._answered += 1

@@ -31,6 +31,12 @@ async def ask(meter: RemoteMeter, draws: random.Random, sent: list[int]) -> None
         meter.settle(ticket, expected)
 
 
+async def begun(meter: RemoteMeter, tokens: int) -> int:
+    """A ticket for a request of so many tokens."""
+    asked = meter.begin(Estimate(tokens, 1, 0.001))
+    return await asked if inspect.isawaitable(asked) else asked
+
+
 async def exchange(meter: RemoteMeter, purse: Purse, done: asyncio.Event) -> None:
     """What carries messages between host and driver."""
     leaves = []
@@ -103,30 +109,45 @@ def test_a_cancelled_reservation_is_no_request(tmp_path: Path) -> None:
     assert (found.requests, found.input_exact, found.usd_exact, found.flying_usd) == (1, 9, 25 * 10**10, 0)
 
 
-def test_a_request_at_the_cap_takes_the_spare_that_holds_what_is_left(tmp_path: Path) -> None:
-    """The spare was granted while the request asked: together they are one too many, alone it may go."""
-
-    async def run(meter: RemoteMeter, purse: Purse) -> None:
-        size = Estimate(10, 1, 0.5)
-        first = asyncio.ensure_future(meter.begin(size))  # type: ignore[arg-type]
+def test_nobody_is_refused_for_a_spare_that_nobody_uses(tmp_path: Path) -> None:
+    async def run(meter: RemoteMeter, purse: Purse) -> list[int]:
+        first = asyncio.create_task(begun(meter, 100))
         await asyncio.sleep(0)
-        leaves = purse.apply(meter.take())  # the first request and one spare: the cap is reached
-        second = asyncio.ensure_future(meter.begin(size))  # type: ignore[arg-type]
+        leaves = purse.apply(meter.take())  # two spares are on their way, and the cap is reached
+        second = asyncio.create_task(begun(meter, 100))
         await asyncio.sleep(0)
         meter.grant(leaves)
-        refusal = purse.apply(meter.take())
-        assert [number for number, failure in refusal if failure is not None]
-        meter.grant(refusal)
-        for ticket in (await first, await second):
-            meter.settle(ticket, size)
-        third = meter.begin(size)
-        assert inspect.isawaitable(third)
-        waiting = asyncio.ensure_future(third)
+        third = asyncio.create_task(begun(meter, 1000))  # larger than a spare
         await asyncio.sleep(0)
         meter.grant(purse.apply(meter.take()))
-        with pytest.raises(RemoteFailure):
-            await waiting
+        tickets = [await first, await second, await third]
+        for ticket in tickets:
+            meter.settle(ticket, Estimate(1, 1, 0.001))
+        purse.apply(meter.take(last=True))
+        return tickets
 
-    with Ledger(tmp_path / FILE, Caps(requests=2)) as ledger:
-        asyncio.run(run(RemoteMeter(1), Purse(ledger.account("m"))))
-    assert (spent(tmp_path).requests, spent(tmp_path).flying) == (2, 0)
+    with Ledger(tmp_path / FILE, Caps(requests=3)) as ledger:
+        tickets = asyncio.run(run(RemoteMeter(2), Purse(ledger.account("m"))))
+    assert len(set(tickets)) == 3
+    assert (spent(tmp_path).requests, spent(tmp_path).flying) == (3, 0)
+
+
+def test_who_gives_up_waiting_leaves_nothing_reserved(tmp_path: Path) -> None:
+    async def run(meter: RemoteMeter, purse: Purse) -> None:
+        first, second, third = (asyncio.ensure_future(begun(meter, 100)) for _ in range(3))
+        await asyncio.sleep(0)
+        first.cancel()  # nobody was asked yet
+        await asyncio.sleep(0)
+        leaves = purse.apply(meter.take())
+        second.cancel()  # it was asked for
+        fourth = asyncio.ensure_future(begun(meter, 100))
+        await asyncio.sleep(0)
+        meter.grant(leaves)
+        fourth.cancel()  # it has a spare by now
+        await asyncio.gather(first, second, fourth, return_exceptions=True)
+        meter.settle(await third, Estimate(1, 1, 0.001))
+        purse.apply(meter.take(last=True))
+
+    with Ledger(tmp_path / FILE) as ledger:
+        asyncio.run(run(RemoteMeter(2), Purse(ledger.account("m"))))
+    assert (spent(tmp_path).requests, spent(tmp_path).flying) == (1, 0)
