@@ -9,6 +9,7 @@ computes, run at the same time. One job that fails does not stop the others.
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -212,13 +213,25 @@ class _SideBySide:
                 summaries = tuple(job.summaries[each.name] for each in job.conditions)
                 job.ran = await self._shared.aside(lambda: _analysed(job.spec, summaries))
         except BeelineError as error:
-            if job.error is None:
-                self._fail(job, error)
-                for other in job.tasks:
-                    if other is not asyncio.current_task():
-                        other.cancel()
+            self._end(job, error)
+        except Exception as error:
+            # A bug of ours or of a plug-in keeps its traceback, and ends its own job alone.
+            if len(self._jobs) == 1:
+                raise
+            traceback.print_exception(error)
+            self._end(
+                job, BeelineError(f"a bug ended it ({type(error).__name__}: {error}), see the traceback")
+            )
         finally:
             begun.set()
+
+    def _end(self, job: Job, error: BeelineError) -> None:
+        """A job failed: its other conditions end too."""
+        if job.error is None:
+            self._fail(job, error)
+            for other in job.tasks:
+                if other is not asyncio.current_task():
+                    other.cancel()
 
 
 def _analysed(spec: Spec, summaries: tuple[Summary | WorldSummary, ...]) -> Ran:

@@ -109,6 +109,29 @@ def test_a_failed_job_stops_no_other(tmp_path: Path) -> None:
     assert kept["overrides"][0] == "domain=keys_doors,countdown,tiles"
 
 
+def test_a_bug_ends_its_own_job(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from protocols.python import PythonModel\n"
+        "class Buggy(PythonModel):\n"
+        "    def answer_now(self, question):\n"
+        "        if 'key' in question.task:\n"
+        "            raise RuntimeError('a slip of mine')\n"
+        "        return super().answer_now(question)\n"
+        "def decide(question):\n"
+        "    return {question.options[0]: 1.0}\n"
+    )
+    model = ("model=python", "model.target=mine:Buggy", "model.function=mine:decide", "plugins=[mine]")
+    run = beeline(tmp_path, "-m", "domain=keys_doors,countdown", *model, "trials=2")
+    assert run.returncode == 1
+    assert run.stderr.count("Traceback (most recent call last)") >= 1
+    assert "beeline: keys_doors · python: a bug ended it (RuntimeError: a slip of mine)" in run.stderr
+    assert len(records(tmp_path, "1.0.0", "python", "score", "countdown.benchmark.jsonl")) == 2
+    assert "sweep: 2 jobs, 1 done, 1 failed" in run.stdout
+    alone = beeline(tmp_path, "domain=keys_doors", *model, "trials=2")
+    assert alone.returncode == 1
+    assert "RuntimeError: a slip of mine" in alone.stderr
+
+
 def test_an_error_of_one_condition_ends_its_job_alone(tmp_path: Path) -> None:
     """The conditions under way of the same job end, and their reason is that error."""
     (tmp_path / "mine.py").write_text(
