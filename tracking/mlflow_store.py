@@ -172,6 +172,8 @@ class MLflowTracker:
         if uri.startswith("sqlite:///"):
             open_once(uri.removeprefix("sqlite:///"))
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+        # Two lines a run, of a store on a server.
+        os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
         # By default a server that is down is asked for minutes before that is said.
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         from mlflow.tracking import MlflowClient
