@@ -143,8 +143,9 @@ def _compose(arguments: Sequence[str]) -> _Asked:
             asked.others.append(job_not_run(settings, "left out", str(left_out)))
         except SettingError as error:
             # One job of a sweep does not stop the others.
-            _say(error)
-            asked.others.append(job_not_run(settings, "failed", str(error)))
+            refused = job_not_run(settings, "failed", str(error))
+            _say(error, f"{refused.domain} · {refused.model}: " if asked.sweep else "")
+            asked.others.append(refused)
 
     try:
         hydra.main(config_path=str(config_folder()), config_name="config", version_base="1.3")(job)()
@@ -182,6 +183,10 @@ def _run(asked: _Asked) -> int:
             ended = True
         finally:
             kept = keep_sweep(jobs, asked.others, asked.overrides, started, ended)
+            if not ended:
+                for record in kept:
+                    count = resolve("tracking.sweep_tables:count_line")(record)
+                    print(f"sweep: {count}; it is at sweeps/{record.id}.md", file=sys.stderr)
         summaries = _show(jobs)
         for record in kept:
             print(resolve("tracking.sweep_tables:sweep_text")(record, summaries, _width()), end="")

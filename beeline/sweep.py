@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +14,7 @@ from beeline.records import read_records
 from beeline.resolver import resolve
 from beeline.run import Job
 from beeline.spec import NO_MODEL
-from beeline.sweep_record import SweepJob, SweepRecord
+from beeline.sweep_record import SweepJob, SweepRecord, read_sweeps
 from beeline.tracked import track_sweep
 
 __all__ = ["job_not_run", "keep_sweep", "now"]
@@ -48,6 +49,10 @@ def keep_sweep(
         mine = [job for job in jobs if job.spec.results.resolve() == root]
         found = (*(_job(job) for job in mine), *others)
         record = SweepRecord(found, tuple(overrides), started, now(), code_revision())
+        # One that is resumed began when it was begun.
+        before = [other for other in read_sweeps(root).sweeps if other.id == record.id]
+        if before and set(before[0].counts) - {"done", "left out"}:
+            record = replace(record, started_utc=before[0].started_utc)
         try:
             record.write(mine[0].spec.results)
             resolve("tracking.sweep_tables:write_sweep_table")(record, mine[0].spec.results)
@@ -74,7 +79,7 @@ def _job(job: Job) -> SweepJob:
         finished += len(keys.intersection(here))
     if job.error is not None:
         state, reason = "failed", str(job.error)
-    elif job.ran is None:
+    elif job.ran is None and finished < max(wanted, 1):
         state, reason = "stopped", "interrupted; the same command resumes"
     else:
         state, reason = "done", None

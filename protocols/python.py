@@ -16,9 +16,11 @@ import inspect
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from beeline.errors import ModelError, SettingError, nearest
@@ -164,7 +166,7 @@ class PythonModel(Model):
         )
 
     def _raised(self, error: Exception) -> ModelError:
-        return ModelError(f"the function {self.settings.function} raised {_named(error)}")
+        return ModelError(f"the function {self.settings.function} raised {_named(error)}{_place(error)}")
 
     def _too_late(self) -> ModelError:
         return ModelError(
@@ -190,6 +192,12 @@ def _number(value: Any) -> Any:
 def _named(error: BaseException) -> str:
     text = clean(str(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _place(error: BaseException) -> str:
+    """Where it was raised: the innermost line, as a file's name and number."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" (line {frames[-1].lineno} of {Path(frames[-1].filename).name})" if frames else ""
 
 
 def _article(noun: str) -> str:

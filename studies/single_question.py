@@ -275,6 +275,7 @@ def trust(one: Judged) -> str:
             return f"{many if over.value > 0 else few} by {abs(over.value):.2f}"
         if error.low > 0:
             return f"miscalibrated by {error.value:.2f}"
+        return "perhaps miscalibrated: more trials would tell"
     return "calibrated as far as can be told"
 
 
