@@ -16,7 +16,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import asynccontextmanager
@@ -156,6 +156,8 @@ class Lane:
     broken: bool = False
     """A condition ended with an error: the next one begins with a model that is opened anew."""
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    alone: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a task that may kill its process runs by itself."""
 
 
 @dataclass(eq=False)
@@ -318,11 +320,7 @@ class Engine(ABC):
             servers += [asyncio.create_task(serve()) for _ in range(min(width, len(owed)))]
             await _first_error([*servers], writer)
         finally:
-            for server in servers:
-                server.cancel()
-            await asyncio.gather(*servers, return_exceptions=True)
-            finished.put_nowait(None)
-            await writer
+            await _to_its_end(_wind_up(servers, finished, writer))
 
     async def _trial(self, run: Run, trial: int, repeat: int) -> TrialDone:
         asking = run.asking
@@ -428,24 +426,37 @@ class LocalEngine(Engine):
         kept = cached(function, task, repeat)
         if kept is not None:
             return kept
-        for _ in range(TRIES):
-            pool = self._workers()
-            try:
-                with uninterrupted():
-                    given = pool.submit(timed, function, task)
-                self._given.add(given)
-                given.add_done_callback(self._given.discard)
-                found = await asyncio.wrap_future(given)
-            except BrokenProcessPool:
-                if self._pool is pool:
-                    self._pool = None
-                    self._broken.append(pool)
-                continue
-            return trial_done(task.trial, repeat, *found)
+        pool = self._workers()
+        try:
+            return trial_done(task.trial, repeat, *await self._given_to(pool, function, task))
+        except BrokenProcessPool:
+            if self._pool is pool:
+                self._pool = None
+                self._broken.append(pool)
+        # Which of a pool's tasks killed its worker is not known: each is tried again alone, so that
+        # nobody's trials are given up for another's.
+        async with run.lane.alone:
+            for _ in range(TRIES - 1):
+                pool = self._new_pool(1)
+                self._broken.append(pool)  # ended at the latest with the engine
+                try:
+                    found = await self._given_to(pool, function, task)
+                except BrokenProcessPool:
+                    continue
+                return trial_done(task.trial, repeat, *found)
         raise WorkerError(
             f"domain {task.plan.name}, trial {task.trial}: its worker process died {TRIES} times "
             "(out of memory?); finished trials are kept, try engine.workers=1"
         )
+
+    async def _given_to(
+        self, pool: ProcessPoolExecutor, function: Task, task: TrialTask
+    ) -> tuple[float, float, dict[str, Any]]:
+        with uninterrupted():
+            given = pool.submit(timed, function, task)
+        self._given.add(given)
+        given.add_done_callback(self._given.discard)
+        return await asyncio.wrap_future(given)
 
     async def ask(self, run: Run, trial: int, repeat: int) -> TrialDone:
         """In this event loop, the offline part in a worker process."""
@@ -461,10 +472,12 @@ class LocalEngine(Engine):
 
     def _workers(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            warm_up()
-            context = multiprocessing.get_context("forkserver")
-            self._pool = ProcessPoolExecutor(self.workers, context, start_worker)
+            self._pool = self._new_pool(self.workers)
         return self._pool
+
+    def _new_pool(self, workers: int) -> ProcessPoolExecutor:
+        warm_up()
+        return ProcessPoolExecutor(workers, multiprocessing.get_context("forkserver"), start_worker)
 
     def close(self) -> None:
         """End the worker processes, whatever they do."""
@@ -485,6 +498,35 @@ async def _first_error(servers: list[asyncio.Task[None]], writer: asyncio.Task[N
         for task in done:
             task.result()
         pending -= done
+
+
+async def _wind_up(
+    servers: list[asyncio.Task[None]],
+    finished: asyncio.Queue[TrialDone | None],
+    writer: asyncio.Task[None],
+) -> None:
+    """Drop what is in flight; store what ended."""
+    for server in servers:
+        server.cancel()
+    await asyncio.gather(*servers, return_exceptions=True)
+    finished.put_nowait(None)
+    await writer
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for it also when cancelled meanwhile; the cancellation counts afterwards."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+        except Exception:
+            break
+    task.result()
+    if cancelled is not None:
+        raise cancelled
 
 
 async def _write(finished: asyncio.Queue[TrialDone | None], store: Store, progress: Progress) -> None:

@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["end_in_order", "interrupted_by", "interruptible"]
+__all__ = ["end_in_order", "interrupted_by", "interruptible", "raise_if_interrupted"]
 
 _ONE_PRESS_S = 0.5
 """Within this time a second signal is the same wish: a terminal and a wrapper may both pass it on."""
 
 _cancel: Callable[[], None] | None = None
 _last: int = signal.SIGINT
+_pressed = False
 
 
 def interrupted_by() -> int:
@@ -25,23 +26,31 @@ def interrupted_by() -> int:
 
 def end_in_order() -> None:
     """Install the handlers; harmless to call again, which forgets an earlier press."""
+    global _pressed
     first: float | None = None
+    _pressed = False
 
     def pressed(number: int, frame: object) -> None:
         nonlocal first
-        global _last
+        global _last, _pressed
         now = time.monotonic()
         if first is not None:
             if now - first > _ONE_PRESS_S:
                 os._exit(128 + number)
             return
-        first, _last = now, number
+        first, _last, _pressed = now, number, True
         if _cancel is None:
             raise KeyboardInterrupt
         _cancel()
 
     signal.signal(signal.SIGINT, pressed)
     signal.signal(signal.SIGTERM, pressed)
+
+
+def raise_if_interrupted() -> None:
+    """Raise KeyboardInterrupt when a signal came that found nobody waiting for anything."""
+    if _pressed:
+        raise KeyboardInterrupt
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from beeline.engine import TRIES, Asking
-from beeline.errors import WorkerError
+from beeline.errors import BeelineError, WorkerError
 from beeline.ray_messages import Collected, Home
 from beeline.ray_meter import Purse
 from beeline.ray_pool import awaited, greet, kill, loss_of, node_name
@@ -136,14 +136,21 @@ class HostKeeper:
             if self._purse is not None:
                 self._purse.revoke(leaves)
         except RayError:
-            await self.lost(handle)
+            try:
+                await self.lost(handle)
+            except BeelineError as error:  # it was once too often
+                self._give_up(error)
         except Exception as error:
-            if not self.failed.done():
-                self.failed.set_exception(error)
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        if not self.failed.done():
+            self.failed.set_exception(error)
+            self.failed.exception()  # whoever waits hears of it; there may be nobody
 
     def _enter(self, news: Collected) -> Any:
         self._answered(news.answered)
-        if news.notice != self._notice:
+        if news.notice != self._notice and not self._closing:
             self._notice = news.notice
             self._asking.services.notice(news.notice)
         return self._purse.apply(news.ops) if self._purse is not None else []

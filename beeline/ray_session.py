@@ -15,8 +15,10 @@ import fcntl
 import logging
 import os
 import shutil
+import signal
 import socket
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -133,7 +135,8 @@ def connect(address: str | None, cpus: int) -> Session:
     # One thread a worker for numeric libraries, whatever the machine.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     started = time.monotonic()
-    _session = _start(cpus, started) if asked == LOCAL else _join(asked, started)
+    with _own_sigterm():
+        _session = _start(cpus, started) if asked == LOCAL else _join(asked, started)
     return _session
 
 
@@ -223,6 +226,21 @@ def _knock(address: str) -> None:
 def _quiet() -> dict[str, Any]:
     """Errors come from us, once: what workers print stays in Ray's own logs."""
     return {"log_to_driver": False, "configure_logging": False}
+
+
+@contextlib.contextmanager
+def _own_sigterm() -> Iterator[None]:
+    """Keep the handler of SIGTERM: ray.init puts one of its own there, which ends the process at once
+    with a dump."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if before is not None:  # else it was not set from Python
+            signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

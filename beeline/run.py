@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from beeline.condition import asking_of, cell_of, run_condition, state_definition
 from beeline.engine import Asking
 from beeline.errors import BeelineError
-from beeline.interrupts import interruptible
+from beeline.interrupts import interruptible, raise_if_interrupted
 from beeline.records import Record, read_records
 from beeline.resolver import resolve
 from beeline.scoring import Summary
@@ -100,6 +100,7 @@ def run_jobs(jobs: Sequence[Job], failed: Failed = lambda job: None) -> None:
             raise KeyboardInterrupt from None
         except BaseExceptionGroup as crash:  # a bug in one of them ended all
             raise crash.exceptions[0] from None
+        raise_if_interrupted()
 
 
 Fail = Callable[[Job, BeelineError], None]
@@ -131,8 +132,18 @@ def _groups(jobs: Sequence[Job], fail: Fail) -> Iterator[list[Job]]:
                     job.ran = _analysed(job.spec, ())
         except BeelineError as error:
             fail(job, error)
+        except Exception as error:
+            if len(jobs) == 1:
+                raise
+            fail(job, _bug(error))
     if group:
         yield group
+
+
+def _bug(error: Exception) -> BeelineError:
+    """A bug of ours or of a plug-in: it keeps its traceback, and ends its own job alone."""
+    traceback.print_exception(error)
+    return BeelineError(f"a bug ended it ({type(error).__name__}: {error}), see the traceback")
 
 
 def _perform(job: Job) -> bool:
@@ -149,6 +160,7 @@ class _SideBySide:
 
     def __init__(self, jobs: Sequence[Job], fail: Fail) -> None:
         self._jobs, self._fail = jobs, fail
+        self._alone = len(jobs) == 1
 
     async def run(self) -> None:
         """Until each is done or has failed."""
@@ -181,12 +193,17 @@ class _SideBySide:
                 except BeelineError as error:
                     self._fail(job, error)
                     continue
+                except Exception as error:
+                    if self._alone:
+                        raise
+                    self._fail(job, _bug(error))
+                    continue
                 lane = None if asking is None or not asking.in_loop else asking.lane
                 if lane is not None and lane != keeping:
                     # Another connection to the same model: its limits hold, so they take turns.
                     if under_way:
                         await asyncio.wait(under_way)
-                    await stack.aclose()
+                    await self._closed(stack)
                     engine = self._shared.engine(job.spec)
                     await stack.enter_async_context(engine.kept(asking))
                     keeping = lane
@@ -198,9 +215,21 @@ class _SideBySide:
                     for tasks in (under_way, job.tasks):
                         tasks.add(task)
                         task.add_done_callback(tasks.discard)
+                    # Also where it was cancelled before its first step.
+                    task.add_done_callback(lambda _, begun=begun: begun.set())  # type: ignore[misc]
                     await begun.wait()
             if under_way:
                 await asyncio.wait(under_way)
+            await self._closed(stack)
+
+    async def _closed(self, stack: AsyncExitStack) -> None:
+        """Close a lane's model. A bug in that comes when its jobs are done, and undoes none of them."""
+        try:
+            await stack.aclose()
+        except Exception as error:
+            if self._alone:
+                raise
+            traceback.print_exception(error)
 
     async def _condition(
         self, job: Job, condition: Condition, asking: Asking | None, begun: asyncio.Event
@@ -222,8 +251,6 @@ class _SideBySide:
             self._end(
                 job, BeelineError(f"a bug ended it ({type(error).__name__}: {error}), see the traceback")
             )
-        finally:
-            begun.set()
 
     def _end(self, job: Job, error: BeelineError) -> None:
         """A job failed: its other conditions end too."""

@@ -20,7 +20,7 @@ from typing import Any, Self, TypeVar
 
 from beeline.display import Display
 from beeline.engine import Engine, Progress
-from beeline.errors import BeelineError
+from beeline.errors import BeelineError, StorageError
 from beeline.ledger import FILE, Ledger
 from beeline.services import Caps
 from beeline.spec import Spec
@@ -51,7 +51,7 @@ class Shared:
         self._engines: dict[str, Engine] = {}
         self._ledgers: dict[tuple[Path, Caps], Ledger] = {}
         self._paths: defaultdict[Path, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._aside = asyncio.Lock()
+        self._aside = threading.Lock()
         self._open = ExitStack()
         self._notes: set[str] = set()
 
@@ -78,7 +78,8 @@ class Shared:
             return None
         key = (spec.results.resolve(), spec.caps)
         if key not in self._ledgers:
-            self._ledgers[key] = self._open.enter_context(Ledger(spec.results / FILE, spec.caps))
+            self._ledgers[key] = ledger = Ledger(spec.results / FILE, spec.caps)
+            self._open.callback(_close, ledger)
         return self._ledgers[key]
 
     def note(self, text: str) -> None:
@@ -109,28 +110,36 @@ class Shared:
     async def aside(self, work: Callable[[], T]) -> T:
         """Do what may take seconds in a thread, one thing at a time, while trials go on. Interrupted, it is
         left to itself: the thread does not hold up the end of the process."""
-        async with self._aside:
-            loop = asyncio.get_running_loop()
-            done: asyncio.Future[T] = loop.create_future()
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
 
-            def settle(result: T | None, error: BaseException | None) -> None:
-                if done.done():
-                    return
-                if error is not None:
-                    done.set_exception(error)
-                else:
-                    done.set_result(result)  # type: ignore[arg-type]
+        def settle(result: T | None, error: BaseException | None) -> None:
+            if done.done():
+                return
+            if error is not None:
+                done.set_exception(error)
+            else:
+                done.set_result(result)  # type: ignore[arg-type]
 
-            def run() -> None:
-                found: tuple[Any, BaseException | None]
-                try:
+        def run() -> None:
+            found: tuple[Any, BaseException | None]
+            try:
+                with self._aside:
                     found = work(), None
-                except BaseException as error:
-                    found = None, error
-                try:
-                    loop.call_soon_threadsafe(settle, *found)
-                except RuntimeError:  # the loop is closed: nobody waits
-                    return
+            except BaseException as error:
+                found = None, error
+            try:
+                loop.call_soon_threadsafe(settle, *found)
+            except RuntimeError:  # the loop is closed: nobody waits
+                return
 
-            threading.Thread(target=run, name="aside", daemon=True).start()
-            return await done
+        threading.Thread(target=run, name="aside", daemon=True).start()
+        return await done
+
+
+def _close(ledger: Ledger) -> None:
+    """A ledger that cannot be written at the end takes nothing from what is done."""
+    try:
+        ledger.close()
+    except StorageError as error:
+        print(f"warning: {error}", file=sys.stderr)

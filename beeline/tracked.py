@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -74,7 +75,8 @@ def _log(spec: Spec, log: Callable[[Any], str]) -> None:
     else:
         if where and where not in _said:
             _said.add(where)
-            print(where)
+            with contextlib.suppress(BrokenPipeError):  # the reader has seen enough; the run goes on
+                print(where)
 
 
 def _first_line(error: Exception) -> str:

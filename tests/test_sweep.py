@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import signal
+import subprocess
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from protocols.fake import FakeServer
-from tests.commands import beeline, records
+from tests.commands import beeline, command, environment, records
 from tests.faults.running import VERSION, Running, against, clean
 
 WIDE = "model.concurrency=8"
@@ -130,6 +131,40 @@ def test_a_bug_ends_its_own_job(tmp_path: Path) -> None:
     alone = beeline(tmp_path, "domain=keys_doors", *model, "trials=2")
     assert alone.returncode == 1
     assert "RuntimeError: a slip of mine" in alone.stderr
+
+
+def test_a_worker_that_dies_costs_no_other_job_its_trials(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import os\n"
+        "def decide(question):\n"
+        "    if 'key' in question.task:\n"
+        "        os._exit(1)\n"
+        "    return {question.options[0]: 1.0}\n"
+    )
+    model = ("model=python", "model.function=mine:decide", "plugins=[mine]", "trials=6")
+    run = beeline(
+        tmp_path, "-m", "domain=keys_doors,countdown", *model, "version.max_expansions=30", "custom=short"
+    )
+    assert run.returncode == 1
+    assert "its worker process died 3 times" in run.stderr
+    assert "sweep: 2 jobs, 1 done, 1 failed" in run.stdout
+    assert len(records(tmp_path, VERSION, "python", "score", "countdown.benchmark.jsonl")) == 6
+
+
+def test_a_reader_that_leaves_stops_no_job(tmp_path: Path) -> None:
+    words = command(tmp_path, "-m", "domain=countdown,keys_doors", "model=first_option", "trials=2")
+    words.remove("tracking=none")
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, cwd=tmp_path, env=environment(tmp_path), text=True, **pipes) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("results in ")
+        process.stdout.close()
+        said = process.stderr.read()
+    assert "Traceback" not in said
+    assert process.returncode == 0
+    for domain in ("countdown", "keys_doors"):
+        assert len(records(tmp_path, "1.0.0", "first_option", "score", f"{domain}.benchmark.jsonl")) == 2
 
 
 def test_an_error_of_one_condition_ends_its_job_alone(tmp_path: Path) -> None:

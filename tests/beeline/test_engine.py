@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -163,3 +165,34 @@ def test_one_conditions_error_leaves_the_others_alone() -> None:
     ends, model = asyncio.run(both())
     assert [isinstance(end, HostError) for end in ends].count(True) == 1
     assert model.events == ["open", "close"]
+
+
+def test_an_interrupt_while_trials_are_written_loses_none() -> None:
+    async def interrupted() -> list[int]:
+        stored: list[int] = []
+        writing = threading.Event()
+
+        def store(batch: list[TrialDone]) -> None:
+            writing.set()
+            time.sleep(0.5)  # a slow disk, while the others end
+            stored.extend(done.trial for done in batch)
+
+        model = Counting()
+        model.concurrency = 8
+        async with local() as engine:
+            asking = Asking(model, "{}", CELL)
+            owed = [(trial, 1) for trial in range(1, 9)]
+            going = asyncio.create_task(engine.run(SHORT, owed, asking, store, Progress()))
+            while not writing.is_set():
+                await asyncio.sleep(0.005)
+            while model.under_way:
+                await asyncio.sleep(0.005)
+            await asyncio.sleep(0.1)
+            for _ in range(3):
+                going.cancel()
+                await asyncio.sleep(0.01)
+            with pytest.raises(asyncio.CancelledError):
+                await going
+        return stored
+
+    assert sorted(asyncio.run(interrupted())) == [*range(1, 9)]
