@@ -90,7 +90,7 @@ class Sensitivity(Study):
             f"({highest.condition})"
         )
         if not found.can_tell:
-            return f"{said}; so few trials cannot tell that from chance."
+            return f"{said}; so few trials cannot tell which of them differ from the benchmark's."
         beyond = found.beyond_chance
         if not beyond:
             least = min(e.adjusted for e in found.effects if e.adjusted is not None)

@@ -189,10 +189,10 @@ def test_an_error_of_one_condition_ends_its_job_alone(tmp_path: Path) -> None:
 
 def test_an_interrupted_sweep_resumes(tmp_path: Path) -> None:
     with FakeServer(latency_ms=20) as server:
-        sweep = against(server, "-m", WIDE, domain="countdown,keys_doors,tiles")
+        sweep = against(server, "-m", WIDE, domain="countdown,keys_doors", trials=12)
         with Running(tmp_path, sweep) as run:
             done = tmp_path / "results" / VERSION / "local" / "score" / "countdown.benchmark.jsonl"
-            run.until(lambda: done.is_file() and done.read_text("utf-8").count("\n") >= 5)
+            run.until(lambda: done.is_file() and done.read_text("utf-8").count("\n") >= 3)
             run.process.send_signal(signal.SIGINT)
             assert run.end() == 130
             assert "interrupted: finished trials are kept" in run.stderr
@@ -206,11 +206,11 @@ def test_an_interrupted_sweep_resumes(tmp_path: Path) -> None:
             assert run.end() == 0, run.stderr
         assert server.requests > before
         (kept,) = kept_sweeps(tmp_path)
-        assert [job["state"] for job in kept["jobs"]] == ["done"] * 3
-        assert [job["finished"] for job in kept["jobs"]] == [20] * 3
+        assert [job["state"] for job in kept["jobs"]] == ["done"] * 2
+        assert [job["finished"] for job in kept["jobs"]] == [12] * 2
         assert not list(tmp_path.rglob("*.stopped.json"))
-        for domain in ("countdown", "keys_doors", "tiles"):
-            with Running(tmp_path / domain, against(server, WIDE, domain=domain)) as run:
+        for domain in ("countdown", "keys_doors"):
+            with Running(tmp_path / domain, against(server, WIDE, domain=domain, trials=12)) as run:
                 assert run.end() == 0, run.stderr
             assert clean(tmp_path, domain) == clean(tmp_path / domain, domain)
 

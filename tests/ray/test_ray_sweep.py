@@ -20,7 +20,7 @@ WIDE = "model.concurrency=8"
 
 def test_jobs_share_the_process_that_asks_their_model(nodes: Nodes, tmp_path: Path) -> None:
     with FakeServer(latency_ms=20) as server:
-        sweep = ("-m", *against(server, WIDE, domain="countdown,keys_doors", trials=12))
+        sweep = ("-m", *against(server, WIDE, domain="countdown,keys_doors", trials=8))
         far, near = tmp_path / "far", tmp_path / "near"
         ran = run(far, *sweep, *RAY, **variables(nodes))
         assert ran.returncode == 0, ran.stderr
@@ -40,7 +40,7 @@ def test_a_failed_job_leaves_the_trials_of_others_alone(nodes: Nodes, tmp_path: 
         "        raise ValueError('no keys, please')\n"
         "    return {question.options[0]: 1.0}\n"
     )
-    model = ("model=python", "model.function=mine:decide", "plugins=[mine]", WIDE, "trials=8")
+    model = ("model=python", "model.function=mine:decide", "plugins=[mine]", WIDE, "trials=4")
     short = ("version.max_expansions=30", "custom=short")
     found = []
     for name, engine in (("far", RAY), ("near", ())):

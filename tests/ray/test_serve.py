@@ -136,8 +136,9 @@ def test_what_cannot_be_asked_and_what_fails(server: Serving) -> None:
     assert failed.status_code == 500
     assert "inside" not in failed.text
     number = failed.headers["x-typesafe-request-id"]
-    said = f"request {number}: the function chosen:wait raised ValueError: the inside [node second]"
+    said = f"request {number}: the function chosen:wait raised ValueError: the inside (line "
     assert said in server.stderr
+    assert " of chosen.py) [node second]\n" in server.stderr.partition(said)[2]
     assert "Traceback" not in server.stderr
 
 

@@ -100,7 +100,7 @@ def test_sentences_say_what_was_found(tmp_path: Path) -> None:
     )
     assert sentence({"benchmark": trial[:1], "found": trial[:1] + 0.5}, tmp_path) == (
         "Order moved the score over 1 trial by a factor of 1.65, from 0.05 (benchmark) to 0.082 (found); so "
-        "few trials cannot tell that from chance."
+        "few trials cannot tell which of them differ from the benchmark's."
     )
 
 
