@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from beeline import __version__
+from beeline.clock import utc_now
 from beeline.errors import BeelineError, SettingError, StorageError
 from beeline.interrupts import end_in_order, interrupted_by
 from beeline.overrides import check_overrides, config_folder
@@ -175,9 +176,9 @@ def _run(asked: _Asked) -> int:
         run_jobs(jobs, failed)
         _show(jobs)
     else:
-        from beeline.sweep import keep_sweep, now
+        from beeline.sweep import keep_sweep
 
-        started, ended = now(), False
+        started, ended = utc_now(), False
         try:
             run_jobs(jobs, failed)
             ended = True

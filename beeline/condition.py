@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from urllib.parse import urlsplit
 
 from beeline import __version__
 from beeline.cache import cache_folder
+from beeline.clock import utc
 from beeline.digest import canonical, differences
 from beeline.engine import Asking, Progress, TrialDone
 from beeline.errors import BeelineError, SettingError, StorageError
@@ -241,8 +241,8 @@ def _record(spec: Spec, cell: Cell, done: TrialDone) -> Record:
         states_reachable=done.result.get("states_reachable", 0),
         states_reaching_goal=done.result.get("states_reaching_goal", 0),
         arms=done.result["arms"],
-        started_utc=_utc(done.started),
-        finished_utc=_utc(done.finished),
+        started_utc=utc(done.started),
+        finished_utc=utc(done.finished),
         code=code_revision(),
         world=done.result.get("world"),
         container=_container(),
@@ -253,10 +253,6 @@ def _container() -> dict[str, str] | None:
     """Digests that the image's entry point and whoever started it name (docker/); None outside."""
     named = {"image": os.environ.get("BEELINE_IMAGE"), "lock": os.environ.get("BEELINE_LOCK")}
     return {name: value for name, value in named.items() if value} or None
-
-
-def _utc(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _check_same(spec: Spec, path: Path, records: Sequence[Record]) -> None:

@@ -20,11 +20,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from beeline.clock import utc_now
 from beeline.errors import SpendError
 from beeline.services import Estimate
 from beeline.spend_caps import Amounts, Caps, first_reached, picodollars, tokens
@@ -115,7 +115,7 @@ class Ledger:
             _keep_caps(db, "", self.total)
             cursor = db.execute(
                 "INSERT INTO runs (host, place, boot, pid, started, opened_utc) VALUES (?,?,?,?,?,?)",
-                (me.host, me.place, me.boot, me.pid, me.started, _now()),
+                (me.host, me.place, me.boot, me.pid, me.started, utc_now()),
             )
             assert cursor.lastrowid is not None
             self._run = cursor.lastrowid
@@ -286,7 +286,3 @@ def _fold_dead(db: sqlite3.Connection) -> None:
 
 def _keep_caps(db: sqlite3.Connection, scope: str, caps: Caps) -> None:
     db.execute("INSERT OR REPLACE INTO caps VALUES (?,?,?,?)", (scope, caps.usd, caps.tokens, caps.requests))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

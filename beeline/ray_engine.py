@@ -325,10 +325,6 @@ class RayEngine(Engine):
         )
 
 
-def _print(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 def _lost() -> tuple[type[BaseException], ...]:
     """What Ray raises when a process or a node is gone; not what code in it raised."""
     from ray import exceptions as e

@@ -56,10 +56,6 @@ class Node:
     name: str
     resources: Mapping[str, float]
 
-    def has(self, wanted: Mapping[str, float]) -> bool:
-        """Whether it could ever hold something with these needs."""
-        return all(self.resources.get(name, 0.0) >= amount for name, amount in wanted.items())
-
 
 class Session:
     """A connection that is open."""

@@ -244,13 +244,9 @@ class _SideBySide:
         except BeelineError as error:
             self._end(job, error)
         except Exception as error:
-            # A bug of ours or of a plug-in keeps its traceback, and ends its own job alone.
-            if len(self._jobs) == 1:
+            if self._alone:
                 raise
-            traceback.print_exception(error)
-            self._end(
-                job, BeelineError(f"a bug ended it ({type(error).__name__}: {error}), see the traceback")
-            )
+            self._end(job, _bug(error))
 
     def _end(self, job: Job, error: BeelineError) -> None:
         """A job failed: its other conditions end too."""

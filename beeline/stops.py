@@ -10,9 +10,9 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
+from beeline.clock import utc_now
 from beeline.errors import BeelineError
 from beeline.records import Cell
 
@@ -55,10 +55,9 @@ def note_stop(
 ) -> None:
     """Note a stop. That it cannot be written is no error: the run has one already."""
     path = _path(results, cell)
-    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     name = f"{cell.version}/{cell.model}/{cell.study}/{cell.domain}.{cell.condition}"
     reason = "interrupted; the same command resumes" if isinstance(error, KeyboardInterrupt) else str(error)
-    stop = Stop(name, type(error).__name__, reason, finished, wanted, now)
+    stop = Stop(name, type(error).__name__, reason, finished, wanted, utc_now())
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(asdict(stop), indent=2) + "\n", "utf-8")

@@ -5,24 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
+from beeline.clock import utc_now
 from beeline.condition import cell_of, code_revision
 from beeline.errors import StorageError
 from beeline.records import read_records
 from beeline.resolver import resolve
 from beeline.run import Job
-from beeline.spec import NO_MODEL
 from beeline.sweep_record import SweepJob, SweepRecord, read_sweeps
 from beeline.tracked import track_sweep
 
-__all__ = ["job_not_run", "keep_sweep", "now"]
-
-
-def now() -> str:
-    """The time as records write it."""
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+__all__ = ["job_not_run", "keep_sweep"]
 
 
 def job_not_run(config: Mapping[str, Any], state: str, reason: str) -> SweepJob:
@@ -48,7 +42,7 @@ def keep_sweep(
     for root in dict.fromkeys(job.spec.results.resolve() for job in jobs):
         mine = [job for job in jobs if job.spec.results.resolve() == root]
         found = (*(_job(job) for job in mine), *others)
-        record = SweepRecord(found, tuple(overrides), started, now(), code_revision())
+        record = SweepRecord(found, tuple(overrides), started, utc_now(), code_revision())
         # One that is resumed began when it was begun.
         before = [other for other in read_sweeps(root).sweeps if other.id == record.id]
         if before and set(before[0].counts) - {"done", "left out"}:
@@ -71,9 +65,8 @@ def _job(job: Job) -> SweepJob:
     state: str
     reason: str | None
     for condition in job.conditions:
-        keys = {
-            (r.trial, r.repeat) for r in read_records(cell_of(spec, condition).path(spec.results)).records
-        }
+        path = cell_of(spec, condition).path(spec.results)
+        keys = {record.key for record in read_records(path).records}
         here = [(t, r) for t in range(1, spec.trials + 1) for r in range(1, condition.repeats + 1)]
         wanted += len(here)
         finished += len(keys.intersection(here))
@@ -86,7 +79,7 @@ def _job(job: Job) -> SweepJob:
     return SweepJob(
         spec.version,
         spec.domain_name,
-        spec.model_name if spec.study.asks_model else NO_MODEL,
+        spec.model_name,
         spec.study.name,
         spec.domain.suite,
         state,

@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -148,11 +149,7 @@ def _flat(summary: Summary) -> Iterator[dict[str, Any]]:
     cell = summary.cell
     for arm, result in summary.arms.items():
         row: dict[str, Any] = {
-            "version": cell.version,
-            "model": cell.model,
-            "study": cell.study,
-            "domain": cell.domain,
-            "condition": cell.condition,
+            **asdict(cell),
             "heuristic": summary.heuristic,
             "arm": arm,
             "trials": result.trials,

@@ -93,11 +93,7 @@ def flat(summary: WorldSummary) -> Iterator[dict[str, Any]]:
             values = asdict(group)
             outcomes = values.pop("outcomes")
             yield {
-                "version": cell.version,
-                "model": cell.model,
-                "study": cell.study,
-                "domain": cell.domain,
-                "condition": cell.condition,
+                **asdict(cell),
                 "heuristic": summary.heuristic,
                 "arm": arm,
                 "level": next((part for part in parts if part in LEVELS), ""),
